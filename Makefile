@@ -29,12 +29,12 @@ export PYTHONDONTWRITEBYTECODE :=
 .DEFAULT_GOAL := demo
 
 demo: $(VENV)/installed
-	$(BIN)/arkaudit demo --out demo-report
+	$(BIN)/python -m tools.demo --out demo-report
 
 # From an empty folder, because a second run in a store would be compared with the first.
 demo-anew: $(VENV)/installed
 	rm -rf demo-report
-	$(BIN)/arkaudit demo --out demo-report
+	$(BIN)/python -m tools.demo --out demo-report
 
 examples: demo-anew
 	$(BIN)/python -m tools.documentation.demo_examples demo-report/audit.db docs/examples

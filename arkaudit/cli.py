@@ -82,11 +82,9 @@ _COMMANDS = {
     "conform": ("conform_command", "Test a resolver against the specification."),
     "crawl": ("audit_command", "Crawl documents and record the ARKs that they cite."),
     "dataset": ("dataset_command", "Make a dataset of very many documents, or verify one."),
-    "demo": ("upkeep_commands", "Run a whole audit on this machine's loopback."),
-    "doctor": ("upkeep_commands", "Show whether all that an audit needs is installed and reachable."),
+    "explain": ("explain_command", "Explain the verdict on an ARK, now and over time."),
     "extract": ("extract_command", "Find and repair the ARKs that documents cite."),
     "fix": ("fix_command", "Correct citations in texts: broken line ends, look-alike hyphens, invisible characters."),
-    "history": ("report_command", "Show one ARK over time: citations, checks, events, status."),
     "identity": ("upkeep_commands", "Make a key that signs requests, and a page about the audit."),
     "notify": ("schedule_command", "Notify people of the changes that a run found."),
     "overview": ("schedule_command", "Write a page about all audits of a configuration."),
@@ -95,7 +93,7 @@ _COMMANDS = {
     "report": ("report_command", "Write tables and a page from a store."),
     "run": ("audit_command", "Run a whole audit: crawl, resolve, report."),
     "schedule": ("schedule_command", "Run the audits of a configuration when they are due."),
-    "store": ("upkeep_commands", "Check a store, or export it for other tools."),
+    "store": ("upkeep_commands", "Check a store, or prune its old runs."),
     "triage": ("triage_command", "Decide about known problems: acknowledge, ignore, assign, check again."),
 }
 
@@ -128,7 +126,6 @@ def cli() -> None:
     """Find ARKs in documents, resolve them, and report which of them persist.
 
     \b
-    arkaudit demo                                 run a demonstration, without a network
     arkaudit extract report.pdf                   find the ARKs that a document cites
     arkaudit check ark:12148/btv1b8449691v        check the three services of one ARK
     arkaudit run https://www.example.org/ --out report

@@ -6,7 +6,6 @@ The names are common. A `reports.py` next to a notebook comes first on Python's 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
 from importlib.machinery import PathFinder
 from importlib.util import module_from_spec
 from pathlib import Path
@@ -33,24 +32,6 @@ def import_own_packages() -> None:
         elif not _is_ours(name, file := getattr(module, "__file__", None)):
             where = file or "another module"
             raise ImportError(f"arkaudit has a package named {name}, and {where} has the same name: {WAYS_OUT}")
-
-
-def foreign_packages(path: list[str]) -> Iterator[tuple[str, str]]:
-    """Yield name and file of foreign modules on the Python *path* that have the name of one of the packages.
-
-    A folder without Python files, such as one for `--out reports`, is no module.
-
-    >>> [*foreign_packages([])]
-    []
-    """
-    for name in NAMES:
-        for folder in dict.fromkeys(path):
-            spec = PathFinder.find_spec(name, [folder])
-            if spec is None or _is_ours(name, spec.origin):
-                continue
-            file = Path(spec.origin or Path(folder, name))
-            if file.is_file() or next(file.rglob("*.py"), None):
-                yield name, str(file)
 
 
 def _is_ours(name: str, file: str | None) -> bool:

@@ -20,7 +20,7 @@ from crawler.model.registry import cache_folder
 from crawler.politeness.host_files import HostFiles
 from crawler.politeness.throttle import HostThrottle, install_throttle
 from crawler.spiders import settings as ours
-from crawler.spiders.auditing import AuditSpider
+from crawler.spiders.auditing import TIME_IS_UP, AuditSpider
 from extractors.model.errors import RunInterrupted
 
 
@@ -102,8 +102,8 @@ def run_stages(
 
     Faults that do not end the run are added to *faults*.
 
-    Raises `crawler.store.StoreUnwritable` if the store failed, and `RunInterrupted` if a signal ended the run. A
-    process can do this once. The user's own scrapy.cfg is ignored.
+    Raises `crawler.store.StoreUnwritable` if the store failed, and `RunInterrupted` if a signal or a time limit ended
+    the run. A process can do this once. The user's own scrapy.cfg is ignored.
     """
     every = command_settings(settings)
     most = _most_at_once(_files_at_once())
@@ -231,5 +231,5 @@ async def _run(
         faults.lost += spider.lost
         if spider.store_failure is not None:
             raise spider.store_failure
-    if "shutdown" in ended_by:
-        raise RunInterrupted
+    if {"shutdown", TIME_IS_UP} & set(ended_by):
+        raise RunInterrupted(is_by_time=TIME_IS_UP in ended_by)

@@ -17,14 +17,14 @@ from extractors.mentions.mention import (
     citation_findings,
     citation_numbers,
     complete_mentions,
-    cut_links,
+    cut_annotations,
     linked_arks,
     malformed_findings,
     resolver_addresses,
 )
 from extractors.model.ark import Ark, Remark, remarks
 from extractors.model.budget import ReadingStage, TimeBudget, current, has_time, use_budget
-from extractors.model.check_characters import CheckCharacter, suggestions
+from extractors.model.check_characters import CheckCharacter
 from extractors.model.documents import Block, Finding, Reading, Role
 from extractors.model.formats import (
     FORMATS,
@@ -50,7 +50,6 @@ _FOLLOWING_CHARS = 80
 #: Characters after which a name may continue beyond the end of a truncated text.
 _OPEN_END = " \r\n\t./-:=,_~*+@$%!"
 _COMPARED_CHARS = 8
-_NO_SUGGESTIONS = "suggestions were not computed for every ARK whose check character fails"
 _NOT_ALL_DECIDED = "not every doubtful ARK was decided by the evidence of other documents"
 _CUT = frozenset({"archive-limit", "cut-off", "damaged"})
 
@@ -76,18 +75,11 @@ class Extraction:
 
 
 def extraction_of(
-    data: bytes,
-    *,
-    media_type: str | None = None,
-    name: str = "",
-    charset: str | None = None,
-    with_links: bool = True,
-    with_suggestions: bool = True,
+    data: bytes, *, media_type: str | None = None, name: str = "", charset: str | None = None, with_links: bool = True
 ) -> Extraction:
     """Return the extraction of a document of any format. Never raises: problems become findings.
 
-    Without *with_links*, the links of a page may be missing (`read_document`). Without *with_suggestions*, mistyped ARKs
-    get none until `with_evidence` makes them.
+    Without *with_links*, the links of a page may be missing (`read_document`).
 
     >>> [mention] = extraction_of(b"<p>See <a href='https://n2t.net/ark:12148/btv1b84'>it</a>.", name="a.html").mentions
     >>> str(mention.ark), mention.role.value, mention.place
@@ -108,7 +100,9 @@ def extraction_of(
         if isinstance(namespace, NamespaceMention)
     }
     placed = [(index, mention) for index, in_block in enumerate(by_block) for mention in _mentions(in_block)]
-    mentions = _annotate_all([mention for _, mention in placed], evidence, with_suggestions=with_suggestions)
+    cut = cut_annotations([mention for _, mention in placed])
+    placed = [(index, mention) for index, mention in placed if mention not in cut]
+    mentions = _annotate_all([mention for _, mention in placed], evidence)
     limits = budget.findings if budget is not None else ()
     findings = (*reading.findings, *limits, *sorted(namespaces), *citation_findings(mentions, blocks))
     findings = (*findings, *malformed_findings(reading, mentions))
@@ -188,7 +182,6 @@ def extract_in_time(
     name: str = "",
     charset: str | None = None,
     with_links: bool = True,
-    with_suggestions: bool = True,
 ) -> Extraction:
     """Return the extraction within *cpu_s* seconds of CPU time; if they run out, a finding says how far it read.
 
@@ -197,14 +190,7 @@ def extract_in_time(
     (['ark:12148/btv1b84'], ())
     """
     with use_budget(TimeBudget(cpu_s)):
-        return extraction_of(
-            data,
-            media_type=media_type,
-            name=name,
-            charset=charset,
-            with_links=with_links,
-            with_suggestions=with_suggestions,
-        )
+        return extraction_of(data, media_type=media_type, name=name, charset=charset, with_links=with_links)
 
 
 def with_evidence(
@@ -235,43 +221,25 @@ def changed_mentions(
             yield unresolved.index, again
 
 
-def _annotate_all(
-    mentions: Sequence[Mention], evidence: Evidence, *, with_suggestions: bool = True
-) -> tuple[Mention, ...]:
-    """Return *mentions* with check characters, remarks and citation numbers, and with suggestions if asked."""
-    if not mentions:
-        return ()
-    suggested: dict[Ark, tuple[str, ...]] = {}
+def _annotate_all(mentions: Sequence[Mention], evidence: Evidence) -> tuple[Mention, ...]:
+    """Return *mentions* with check characters, remarks and citation numbers."""
     whole = list(complete_mentions(mentions, linked_arks(mentions)))
     return tuple(
-        annotate(mention, evidence, suggested, citation=number, with_suggestions=with_suggestions)
+        annotate(mention, evidence, citation=number)
         for mention, number in zip(whole, citation_numbers(whole), strict=True)
     )
 
 
-def annotate(
-    mention: Mention,
-    evidence: Evidence,
-    suggested: dict[Ark, tuple[str, ...]] | None = None,
-    *,
-    citation: int | None = None,
-    with_suggestions: bool = True,
-) -> Mention:
-    """Return *mention* with its check, suggestions and remarks; *suggested* caches the suggestions by ARK."""
-    ark, suggested = mention.ark, {} if suggested is None else suggested
-    check = evidence.zones.check(ark)
-    is_unknown = with_suggestions and check is CheckCharacter.FAILS and ark not in suggested
-    if is_unknown and has_time(ReadingStage.SUGGESTING, _NO_SUGGESTIONS):
-        meant = suggestions(ark, zones=evidence.zones, fits=evidence.shapes.allows, is_seen=evidence.holds)
-        suggested[ark] = tuple(str(suggestion.ark) for suggestion in meant)
+def annotate(mention: Mention, evidence: Evidence, *, citation: int | None = None) -> Mention:
+    """Return *mention* with its check and remarks."""
+    check = evidence.zones.check(mention.ark)
     is_doubtful = check is CheckCharacter.FAILS and mention.confidence is Confidence.CERTAIN  # learned zone
     return replace(
         mention,
         confidence=Confidence.LIKELY if is_doubtful else mention.confidence,
         reason=Reason.CHECK_CHARACTER_FAILS if is_doubtful else mention.reason,
         check=check,
-        suggestions=suggested.get(ark, ()),
-        remarks=remarks(mention.repaired, ark, url_goes_on=Remark.URL_GOES_ON in mention.remarks),
+        remarks=remarks(mention.repaired, mention.ark, url_goes_on=Remark.URL_GOES_ON in mention.remarks),
         citation=mention.citation if citation is None else citation,
     )
 
@@ -307,7 +275,7 @@ def _scan_all(blocks: tuple[Block, ...]) -> tuple[list[list[Found]], Evidence]:
     linked = linked_arks(_mentions(chain.from_iterable(by_block)))
     found = _mentions(chain.from_iterable(by_block))
     in_targets = [mention for mention in found if mention.confidence is Confidence.CERTAIN]
-    targets = frozenset(mention.ark for mention in in_targets)
+    targets = frozenset(mention.ark for mention in in_targets if _has_text(mention))
     evidence = Evidence.from_arks(targets, targets, resolver_addresses(in_targets)) if targets else Evidence()
     for index in texts:
         by_block[index], searched = _scan_in_time(blocks[index], evidence, linked)
@@ -318,9 +286,11 @@ def _scan_all(blocks: tuple[Block, ...]) -> tuple[list[list[Found]], Evidence]:
     if _all_whole(chain.from_iterable(by_block)):
         return by_block, evidence
     every = list(_mentions(chain.from_iterable(by_block)))
-    cut = cut_links(every, linked)
-    targets = frozenset(mention.ark for mention in in_targets if mention.link not in cut)
-    whole = targets | {mention.ark for mention in every if mention.is_complete}
+    cut = cut_annotations(every)
+    targets = frozenset(mention.ark for mention in in_targets if mention not in cut and _has_text(mention))
+    whole = targets | {
+        mention.ark for mention in every if mention.is_complete and mention not in cut and _has_text(mention)
+    }
     evidence = Evidence.from_arks(whole, targets, resolver_addresses(every))
     for index in texts:
         if not _all_whole(by_block[index]):
@@ -328,6 +298,11 @@ def _scan_all(blocks: tuple[Block, ...]) -> tuple[list[list[Found]], Evidence]:
             if len(again) >= len(by_block[index]) or budget is None:  # fewer mean that time ran out
                 by_block[index] = again
     return by_block, evidence
+
+
+def _has_text(target: Mention) -> bool:
+    """Return False for the annotation of a PDF without known text, which may stop at a line end."""
+    return target.role is not Role.LINK_ANNOTATION or target.link is not None
 
 
 def _all_whole(scanned: Iterable[Found]) -> bool:

@@ -26,12 +26,13 @@ from extractors.mentions.fast_path import (
 from extractors.mentions.labels import BEFORE_LABEL, PERCENT, A, K, R, label_signs
 from extractors.mentions.mention import Mention, NamespaceMention, complete_mentions, linked_arks
 from extractors.mentions.mention_reader import MentionReader
+from extractors.mentions.open_ends import interruptions_of
 from extractors.model.ark import Ark
 from extractors.model.documents import Anchor, Block, Role
 from extractors.model.offset_map import ODD_BLANK, offset_map
 from extractors.wraps.evidence import Evidence
 from extractors.wraps.reasons import Reason
-from extractors.wraps.rules import NEAR_CHARS, Confidence
+from extractors.wraps.rules import NEAR_CHARS, NEAR_LINES, Confidence
 
 __all__ = ["Mention", "NamespaceMention", "find_arks", "scan"]
 
@@ -165,7 +166,7 @@ def _scan_columns(
         if not any(column.holds(mention.start) for column in columns):
             yield mention
     for column in columns:
-        for mention in _read_column(replace(block, text=column.text_alone()), evidence):
+        for mention in _read_column(replace(block, text=column.text_alone(), interruptions=()), evidence):
             yield mention.shift(column.start)
 
 
@@ -219,7 +220,7 @@ def _read_region(
     covered = within = 0
     while True:
         is_on_one_page = text.find("\f", region.start, region.end) < 0
-        offsets = offset_map(text, region.start, region.end)
+        offsets = offset_map(text, region.start, region.end, interruptions_of(block))
         ran_out_at = None
         for label in _labels(offsets.text):
             at = offsets.source_offset(label.start())
@@ -312,6 +313,9 @@ def _region_start(text: str, sign: int) -> int:
 # Doubtful mentions, stored with the text around them, to be decided again by the ARKs of a whole audit. Certain
 # mentions don't change.
 
+#: The lines that count as evidence.
+_LINES_BEFORE = regex.compile(rf"(?r)(?:[^\n]*+\n){{0,{NEAR_LINES}}}[^\n]*+")
+_LINES_AFTER = regex.compile(rf"[^\n]*+(?:\n[^\n]*+){{0,{NEAR_LINES}}}+")
 #: Rules that no evidence overrules: no part of an ARK can follow.
 _PLAIN = frozenset({Reason.ENDS_BEFORE_IDENTIFIER, Reason.ENDS_BEFORE_OTHER_TEXT})
 
@@ -346,9 +350,13 @@ def unresolved_mentions(
         around = [column for column in columns[block_index] if column.holds(mention.start)]
         block, block_start = blocks[block_index], 0
         if around:
-            block, block_start = replace(block, text=around[0].text_alone()), around[0].start
-        start = max(0, mention.start - block_start - NEAR_CHARS)
-        window = _window(block, start, mention.end - block_start + NEAR_CHARS)
+            block_start = around[0].start
+            block = replace(block, text=around[0].text_alone(), interruptions=())
+        has_readings = mention.alternatives or mention.reason is not Reason.CHECK_CHARACTER_FAILS
+        near = NEAR_CHARS if has_readings else 2 * _BEHIND_CHARS
+        start, end = mention.start - block_start, mention.end - block_start
+        start = _LINES_BEFORE.match(block.text, max(0, start - near), start).start()
+        window = _window(block, start, _LINES_AFTER.match(block.text, end, end + near).end())
         links = dict.fromkeys(anchor.link for anchor in window.anchors)
         yield UnresolvedMention(
             index,
@@ -397,5 +405,10 @@ def _window(block: Block, start: int, end: int) -> Block:
         line_slack=tuple((at - start, slack) for at, slack in block.line_slack if start <= at < end),
         seams=tuple(at - start for at in block.seams if start <= at < end),
         page_breaks=tuple(at - start for at in block.page_breaks if start < at < end),
+        interruptions=tuple(
+            (first - start, last - start)
+            for first, last in interruptions_of(block).items()
+            if start < first and last < end
+        ),
         following=block.following if end >= len(block.text) else "",
     )

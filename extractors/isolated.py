@@ -87,27 +87,27 @@ def read_member(worker: DocumentWorker, member: ArchiveMember, *, with_links: bo
     return extraction_of_member(extraction, member)
 
 
-def extraction_in_time(member: ArchiveMember, **wanted: bool) -> Extraction:
+def extraction_in_time(member: ArchiveMember, *, with_links: bool = True) -> Extraction:
     """Return the extraction of *member* in this process, within the time limit of a document.
 
-    *wanted* are `with_links` and `with_suggestions` of `extraction_of`.
+    *with_links* is that of `extraction_of`.
     """
-    return _extraction_within(READING_CPU_S, member, **wanted)
+    return _extraction_within(READING_CPU_S, member, with_links=with_links)
 
 
-def inline_extraction(member: ArchiveMember, **wanted: bool) -> Extraction | None:
+def inline_extraction(member: ArchiveMember, *, with_links: bool = True) -> Extraction | None:
     """Return the extraction of a small *member* in this process; None if it needs a process that can be killed."""
     if not may_stay_inline(member):
         return None
-    extraction = _extraction_within(INLINE_CPU_S, member, **wanted)
+    extraction = _extraction_within(INLINE_CPU_S, member, with_links=with_links)
     is_unfinished = any(finding.kind == "time-limit" for finding in extraction.findings)
     return None if is_unfinished else extraction
 
 
-def _extraction_within(cpu_s: float, member: ArchiveMember, **wanted: bool) -> Extraction:
+def _extraction_within(cpu_s: float, member: ArchiveMember, *, with_links: bool = True) -> Extraction:
     """Return the extraction of *member* within *cpu_s* seconds of CPU time; a failure becomes a finding."""
     try:
-        extraction = extract_in_time(member.data, cpu_s=cpu_s, **(_format_labels(member) | wanted))
+        extraction = extract_in_time(member.data, cpu_s=cpu_s, **_format_labels(member), with_links=with_links)
     except MemoryError:  # about this process, not about the document
         raise
     except Exception as failure:

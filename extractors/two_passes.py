@@ -48,16 +48,14 @@ from extractors.isolated import (
     run_batches,
 )
 from extractors.model.ark import Ark
+from extractors.model.budget import DECIDING_CPU_S, TimeBudget, use_budget
 from extractors.model.documents import Finding
 from extractors.model.errors import SourceUnreadable
 from extractors.model.files import is_folder, path_exists
 from extractors.model.urls import is_web_url
 from extractors.processes.codec import from_json, result_type, to_json
 from extractors.processes.worker import WorkerError, WorkerExecutor, shared_value
-from extractors.wraps.evidence import Evidence
-
-#: Links are not listed, and the second pass makes the suggestions, by all documents.
-_FIRST_PASS = {"with_links": False, "with_suggestions": False}
+from extractors.wraps.evidence import Evidence, use_evidence
 
 R = TypeVar("R")
 S = TypeVar("S")
@@ -93,7 +91,7 @@ def parts_reader(
     def read_small(part: Part) -> S | None:
         if isinstance(part, Document):
             return make(part, None)
-        extraction = inline_extraction(part, **_FIRST_PASS)
+        extraction = inline_extraction(part, with_links=False)
         return None if extraction is None else make(part, extraction)
 
     def failed(part: Part, failure: WorkerError) -> S:
@@ -133,7 +131,7 @@ class ReadParts(Generic[S]):
     def __call__(self, parts: Sequence[Part]) -> list[S]:
         """Return the result of `make` for each of *parts*; a part that takes too long is read only partly."""
         return [
-            self.make(part, None if isinstance(part, Document) else extraction_in_time(part, **_FIRST_PASS))
+            self.make(part, None if isinstance(part, Document) else extraction_in_time(part, with_links=False))
             for part in parts
         ]
 
@@ -308,8 +306,13 @@ class BatchDecision(Generic[R]):
 
 
 def _render_batch(documents: Sequence[bytes], evidence: Evidence, render: Callable[[Document], R]) -> list[Decided[R]]:
-    all_decided = (from_json(document, Document).decide(evidence) for document in documents)
-    return [(render(document), tuple(document.findings)) for document in all_decided]
+    decided = []
+    for encoded in documents:
+        document, budget = from_json(encoded, Document).decide(evidence), TimeBudget(DECIDING_CPU_S)
+        with use_evidence(evidence), use_budget(budget):  # for the suggestions in its rows
+            value = render(document)
+        decided.append((value, tuple(dict.fromkeys((*document.findings, *budget.findings)))))
+    return decided
 
 
 def _read_at(kept: IO[bytes], at: int, size: int) -> bytes:

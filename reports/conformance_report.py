@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass
 from itertools import groupby
 from xml.etree import ElementTree
 
+from crawler.answers.facts import AnswerFacts
 from crawler.conformance.conformance import SAME, Comparison, RequirementOutcome, RequirementResult, score
 from crawler.model.observations import ChainEnd
 from reports.formats.badge import AMISS, FINE, Badge, svg
@@ -46,10 +47,13 @@ class ConformanceReport:
 
     @property
     def no_answer_reason(self) -> str | None:
-        """The reason why the resolver answered no request at all, or None if it answered one."""
-        answers = [answer for result in self.results for answer in result.observations]
-        if not answers or any(answer.end is ChainEnd.ANSWERED for answer in answers):
+        """The reason why the resolver answered no request at all or refused each, or None if it answered one."""
+        answers = [AnswerFacts(answer) for result in self.results for answer in result.observations]
+        if not answers or any(answer.is_answered and not answer.keeps_out for answer in answers):
             return None
+        first = next((answer for answer in answers if answer.is_answered), None)
+        if first is not None:
+            return f"{self.resolver} refused each request: answered {first.status} at {first.asked_url}"
         is_refused = answers[0].end is ChainEnd.REFUSED_ADDRESS
         hint = "; --allow-address lets it be asked" if is_refused else ""
         return f"{self.resolver} answered nothing: {answers[0].hops[-1].error or answers[0].end.value}{hint}"

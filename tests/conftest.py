@@ -45,7 +45,7 @@ settings.load_profile("quick")
 
 #: A test that reaches one of these modules starts a process, a server or a browser.
 PROCESS_MODULES = {
-    "arkaudit.audits.check_process", "arkaudit.demo.web", "extractors.isolated", "extractors.processes.worker",
+    "arkaudit.audits.check_process", "tools.demo.web", "extractors.isolated", "extractors.processes.worker",
     "extractors.two_passes", "http.server", "multiprocessing", "socket", "subprocess", "tests.preloaded",
 }  # fmt: skip
 

@@ -94,8 +94,6 @@ def store_content(folder: Path) -> Any:
     """Return the rows of a store without their times; None if there is no store."""
     import sqlite3
 
-    from tests.loopback import rows_of_values
-
     if not (folder / "a.db").exists():
         return None
     with sqlite3.connect(f"file:{folder / 'a.db'}?mode=ro", uri=True) as raw:
@@ -104,7 +102,7 @@ def store_content(folder: Path) -> Any:
             "select distinct as_written, reason, request_url from mention order by 1, 2, 3",
             "select count(*) > 0 from triage",
         )
-        return [rows_of_values(raw, query) for query in queries]
+        return [raw.execute(query).fetchall() for query in queries]
 
 
 def store_wrong(folder: Path, _: Any) -> str | None:

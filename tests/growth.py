@@ -7,6 +7,9 @@ from collections.abc import Callable
 
 #: Largest factor that linear work may take for twice the size.
 LINEAR = 2.6
+#: The size is doubled so many times.
+DOUBLINGS = 3
+SIZES = 2**DOUBLINGS
 
 
 def seconds(work: Callable[[], object], times: int = 1) -> float:
@@ -27,17 +30,18 @@ def seconds(work: Callable[[], object], times: int = 1) -> float:
 
 
 def growth(work: Callable[[int], object], size: int) -> float:
-    """Return how many times as long *work* takes for twice the *size*, by the least times of both.
+    """Return how many times as long *work* takes for twice the *size*, on average over eight times the size.
 
-    Other programs make single times longer. More attempts are made as long as the growth is not linear: eight at least,
-    and for two seconds of CPU.
+    Other programs make times longer, by less than three doublings of work that is not linear: for eight times the size,
+    linear work takes eight times as long, and quadratic work 64 times. The least times count. As long as the growth is
+    not linear, more attempts are made: eight at least, and for two seconds of CPU.
     """
     small = large = math.inf
     attempts, began = 0, time.thread_time()
     while attempts < 8 or time.thread_time() - began < 2:
         attempts += 1
         small = min(small, max(seconds(lambda: work(size)), 1e-6))
-        large = min(large, seconds(lambda: work(2 * size)))
-        if large <= LINEAR * small:
+        large = min(large, seconds(lambda: work(SIZES * size)))
+        if large <= LINEAR**DOUBLINGS * small:
             break
-    return large / small
+    return math.pow(large / small, 1 / DOUBLINGS)

@@ -6,7 +6,8 @@ from lxml import etree
 
 from extractors.mentions.labels import may_hold_ark
 from extractors.model.documents import Block, Role
-from extractors.readers.markup.page import _TARGETS, _URL_ATTRIBUTES, APART, TextRun, _meta_place
+from extractors.readers.markup.page import _TARGETS, _URL_ATTRIBUTES, APART, _meta_place
+from extractors.readers.running_text import TextRun
 
 UNSEEN = {"iframe", "noembed", "script", "style", "template"}
 
@@ -29,7 +30,7 @@ class Events:
             return
         if tag in APART:
             self._end_run()
-        self._run.element()
+        self._run.begin_element()
         if tag == "a":
             self._link = None
             if attributes.get("href"):
@@ -55,7 +56,7 @@ class Events:
         if tag in APART:
             self._end_run()
             self._elements.pop()
-        self._run.element()
+        self._run.end_element()
         if tag == "a":
             self._link = None
             self._run.link(None)

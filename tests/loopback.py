@@ -13,7 +13,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from functools import cache
 from pathlib import Path
@@ -235,6 +235,13 @@ def read_csv(path: Path) -> list[dict[str, str]]:
     """Return the rows of a table of a report."""
     with path.open(encoding="utf-8", newline="") as file:
         return list(csv.DictReader(file))
+
+
+def explained_rows(store: Path, arks: Iterable[str]) -> dict[str, dict[str, Any]]:
+    """Return the rows of the last checks in a store with their explanations, by request URL."""
+    done = run_command("explain", *arks, "--store", store, "--format", "jsonl")
+    assert done.returncode == 0, done.stderr
+    return {row["asked"]: row for history in json_lines(done.stdout) for row in history["last_checks"]}
 
 
 def select(store: Path, query: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:

@@ -27,7 +27,7 @@ URL = "https://r.example/ark:12x45/x5"
 
 @pytest.mark.parametrize("vector", vectors("pages"))
 def test_page(vector: dict[str, Any]) -> None:
-    _, _, facts, _ = read_page(vector["markup"].encode(), "utf-8")
+    _, _, facts, _, _ = read_page(vector["markup"].encode(), "utf-8")
     assert [list(named) for named in facts.arks] == vector["arks"]
     for fact in ("canonical", "refresh", "challenge", "asks_password", "kernel_values"):
         if fact in vector:

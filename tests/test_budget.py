@@ -8,7 +8,7 @@ from itertools import count
 
 import pytest
 
-from extractors import documents, isolated
+from extractors import documents, isolated, two_passes
 from extractors.archives.members import ArchiveMember
 from extractors.documents import Document
 from extractors.extraction import extract_in_time, extraction_of
@@ -126,7 +126,8 @@ def test_suggestions_have_their_own_time_budget(monkeypatch: pytest.MonkeyPatch)
     """Deciding on all documents works it out once more, also in the main process."""
     names = "".join(f"ark:/12148/btv1b{number:07}{'x' if number % 29 else 'w'} and\n" for number in range(300))
     member = ArchiveMember("a.txt", "a.txt", names.encode())
-    monkeypatch.setattr(documents, "DECIDING_CPU_S", 0.0)
+    for module in (documents, two_passes):
+        monkeypatch.setattr(module, "DECIDING_CPU_S", 0.0)
     with TwoPasses(suggestion_counts, jobs=1) as passes:
         [rendered] = passes.results([member])
     assert len(rendered.value) == 300

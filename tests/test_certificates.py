@@ -87,7 +87,9 @@ def test_other_trusted_authorities_need_a_new_probe(expired_host: CountingServer
 )
 def test_probe_results_that_are_not_reused(kept: TlsResult, day: str) -> None:
     with Store.open(None) as store:
-        run = store.begin_run(command="check", at="", version="", resolver="", user_agent="", seeds=[])
+        run = store.begin_run(
+            command="check", at="2026-11-20T11:00:00.000+00:00", version="", resolver="", user_agent="", seeds=[]
+        )
         store.record(run, [kept])
         assert store.tls_result_of_day("a.example", 443, day=day, means="x") is None
 
@@ -99,6 +101,8 @@ def test_the_latest_of_a_day_is_taken_over() -> None:
     ]
     with Store.open(None) as store:
         for result in results:
-            run = store.begin_run(command="check", at="", version="", resolver="", user_agent="", seeds=[])
+            run = store.begin_run(
+                command="check", at="2026-11-20T11:00:00.000+00:00", version="", resolver="", user_agent="", seeds=[]
+            )
             store.record(run, [result])
         assert store.tls_result_of_day("a.example", 443, day="2026-11-20", means="x") == results[1]

@@ -29,7 +29,7 @@ def respond(target: str) -> bytes | None:
 @pytest.mark.promise
 def test_explanation_fits_the_terminal_step_by_step() -> None:
     with RawServer(respond) as server:
-        done = run_command("check", *ON_LOOPBACK, f"{server.url}/ark:/12x45/here", "--explain", COLUMNS="72")
+        done = run_command("explain", *ON_LOOPBACK, f"{server.url}/ark:/12x45/here", COLUMNS="72")
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines()[1] == "Works: The ARK leads to its object."
     told = " ".join(done.stdout.split())
@@ -46,9 +46,7 @@ def test_explanation_fits_the_terminal_step_by_step() -> None:
 
 def test_an_explanation_belongs_to_the_row_in_json() -> None:
     with RawServer(respond) as server:
-        done = run_command(
-            "check", *ON_LOOPBACK, f"{server.url}/ark:/12x45/gone", "nothing", "--explain", "--format", "jsonl"
-        )
+        done = run_command("explain", *ON_LOOPBACK, f"{server.url}/ark:/12x45/gone", "nothing", "--format", "jsonl")
     row, invalid = json_lines(done.stdout)
     steps = [step for step in row["explanation"] if "asked" in step]
     assert steps[0]["url"] == f"{server.url}/ark:/12x45/gone"
@@ -59,15 +57,17 @@ def test_an_explanation_belongs_to_the_row_in_json() -> None:
 
 
 def test_a_line_without_an_ark_is_explained_too() -> None:
-    done = run_command("check", *ON_LOOPBACK, "nothing", "ark:12345/x5", "--explain")
+    done = run_command("explain", *ON_LOOPBACK, "nothing", "ark:12345/x5")
     assert "holds no ARK" in done.stdout
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no device that is always full")
-@pytest.mark.parametrize("options", [["--format", "table"], ["--explain"], []], ids=["table", "explained", "rows"])
+@pytest.mark.parametrize(
+    "options", [["check", "--format", "table"], ["explain"], ["check"]], ids=["table", "explained", "rows"]
+)
 def test_unwritable_results_are_one_line(options: list[str]) -> None:
     with Path("/dev/full").open("w") as full:
-        done = run_command("check", *ON_LOOPBACK, *options, "ark:/12345/x5", stdout=full.fileno())
+        done = run_command(*options, *ON_LOOPBACK, "ark:/12345/x5", stdout=full.fileno())
     assert done.returncode == 3
     assert "the results can't be written" in done.stderr
     assert "Traceback" not in done.stderr
@@ -114,10 +114,9 @@ def test_a_resolver_is_asked_for_other_forms_on_demand_only_and_each_has_its_lin
         url = f"{server.url}/ark:/12x45/here"
         without = run_command("check", *ON_LOOPBACK, url)
         assert not [target for target in server.targets if target.startswith("/ARK:")]
-        done = run_command(
-            "check", *ON_LOOPBACK, url, "--explain", "--conformance", "--store", tmp_path / "a.db", COLUMNS="200"
-        )
-        assert (without.returncode, done.returncode) == (0, 0), done.stderr
+        checked = run_command("check", *ON_LOOPBACK, url, "--conformance", "--store", tmp_path / "a.db")
+        assert (without.returncode, checked.returncode) == (0, 0), checked.stderr
+        done = run_command("explain", url, "--store", tmp_path / "a.db", COLUMNS="200")
         assert "/ARK:/12x45/here" in server.targets
         assert any(len(target) > 255 for target in server.targets)
     assert "with the label in capitals (refused): answered 404, though it means the same ARK." in done.stdout

@@ -248,8 +248,8 @@ def test_closed_stdout_is_no_failure(tmp_path: Path) -> None:
     os.close(reading)
     commands = (
         "registry show 12148", "registry show 12148 --format json", "check --dry-run ark:12148/x5 --only-routed",
-        "check ark:12345/x5", "check ark:12345/x5 --explain", "check ark:12345/x5 --format table",
-        "history ark:12x45/x5 --store a.db", "history ark:12x45/x5 --store a.db --format json",
+        "check ark:12345/x5", "explain ark:12345/x5", "check ark:12345/x5 --format table",
+        "explain ark:12x45/x5 --store a.db", "explain ark:12x45/x5 --store a.db --format jsonl",
         "schedule list -c arkaudit.toml", "schedule list -c arkaudit.toml --format json", "report --store a.db",
         "report --store a.db --format md --out -", "triage list --store a.db", "triage list --store a.db --format json",
         "triage export --store a.db",
@@ -501,6 +501,22 @@ def test_empty_list_is_named_as_nothing_to_check(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("12148/btv1b8449691v", "write ark: before it (ark:12148/btv1b8449691v)"),
+        ("/12148/btv1b84/f1.item", "write ark: before it (ark:12148/btv1b84/f1.item)"),
+        ("10.1000/182", "holds no ARK\n"),
+        ("12148", "holds no ARK\n"),
+        ("https://n2t.net/12148/x5", "holds no ARK\n"),
+    ],
+)
+def test_name_without_its_label_is_told_how_to_write_it(text: str, said: str) -> None:
+    done = run_command("check", text)
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert said in done.stderr
+
+
 def test_lines_without_ark_are_reported_and_alone_a_mistake(tmp_path: Path) -> None:
     done = run_command("check", "nothing", "ark:/12345/x5", "ark:/12148/")
     assert (done.returncode, outcomes(json_lines(done.stdout))) == (0, ["invalid", "skipped", "invalid"])
@@ -561,14 +577,14 @@ ODD_ANSWERS = {
 
 
 def test_each_input_line_has_a_row_for_any_answer() -> None:
-    answers = dict(enumerate(ODD_ANSWERS.values()))
+    answers = {f"n{number}": answer for number, answer in enumerate(ODD_ANSWERS.values())}
 
     def respond(target: str) -> bytes:
         name = target.partition("?")[0].rpartition("/")[2]
-        return answers[int(name[1:])] if name[1:].isdigit() else reply("404 Not Found")
+        return answers.get(name, reply("404 Not Found"))
 
     with RawServer(respond) as server:
-        rows = check_rows(*(f"{server.url}/ark:/12x45/n{number}" for number in answers))
+        rows = check_rows(*(f"{server.url}/ark:/12x45/{name}" for name in answers))
     assert len(rows) == len(ODD_ANSWERS)
     told = dict(zip(ODD_ANSWERS, outcomes(rows), strict=True))
     assert {why: outcome for why, outcome in told.items() if outcome == "undetermined"} == {}

@@ -13,7 +13,7 @@ from crawler.conformance.expectations import EXPECTATIONS, Answers
 from crawler.model.observations import Question
 from tests.conforming_resolver import ARK, GONE, HYPHENATED, NAAN, NAME, Resolver, resolver
 from tests.interrupted import Command
-from tests.loopback import ON_LOOPBACK, run_command
+from tests.loopback import ON_LOOPBACK, RawServer, reply, run_command
 from tests.test_verdict import facts
 from tests.vectors import vectors
 from tests.waiting import wait_until
@@ -75,6 +75,21 @@ def test_an_ark_is_asked_for_as_it_is_written(written: str) -> None:
     with resolver() as tested:
         rows = outcomes(tested, ask=("--ark", written, *ON_LOOPBACK))
     assert unmet(rows, "not-applicable") == {}
+
+
+@pytest.mark.parametrize("only", [[], ["--only", "3"]], ids=["all", "a section"])
+def test_resolver_of_one_form_of_the_label_fails_for_that_alone(only: list[str]) -> None:
+    with resolver("label-forms") as tested:
+        rows = outcomes(tested, *only, ask=("--ark", f"ark:/{NAAN}/{NAME}", *ON_LOOPBACK))
+    assert set(unmet(rows)) == (set() if only else {"label-forms"})
+    assert not unmet(rows, "not-asked").keys() - {"label-forms", "tombstone", "rate"}
+
+
+def test_resolver_that_refuses_each_request_is_not_judged() -> None:
+    with RawServer(lambda _: reply("403 Forbidden")) as server:
+        done = run_command("conform", f"{server.url}/", "--ark", ARK, "--fail", *ON_LOOPBACK)
+    assert (done.returncode, done.stdout) == (3, "")
+    assert f"{server.url}/ refused each request: answered 403" in done.stderr
 
 
 def test_a_resolver_that_knows_the_hyphenated_name_alone_fails_for_that_alone() -> None:

@@ -315,6 +315,41 @@ def test_a_landing_host_is_asked_for_what_cannot_exist_once_a_pattern_of_its_add
     assert set(outcomes_of(world, tmp_path).values()) == {ObjectOutcome.SOFT_404}
 
 
+@pytest.mark.parametrize(
+    "address",
+    [
+        "details/{name}/page/n1/mode/2up", "{name}?sf_culture=fr", "index.php/{name};isad?langue=fr",
+        "digital/collection/{name}/id/42/rec/1", "node/{name}/fr", "ark:/12148/{name}/f1.item",
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("knows_its_names", [True, False])
+def test_an_ignored_part_of_an_address_does_not_make_an_error_page(
+    address: str, knows_its_names: bool, tmp_path: Path
+) -> None:
+    names = ["harbour1", "vase2"]
+
+    def answer(url: str) -> int | str | tuple[int | str, str]:
+        if url.startswith(R):
+            name = url.partition("?")[0].rpartition("/")[2]
+            landing = f"https://land.example/{address.format(name=name)}"
+            return (landing, shown(landing)) if name in names else 404
+        return shown(url) or 404
+
+    def shown(url: str) -> str:
+        own = next((name for name in names if f"/{name}" in url), "")
+        if not knows_its_names:
+            return "<title>Land</title><h1>Page not found</h1>"
+        return own and f"<title>{own}</title><h1>{own}</h1><p>Drawn by Ada Rossi. The frame was not found again."
+
+    world = World(names, answer)
+    world.talk()
+    every = [each.asked_url for each in world.seen if each.question is Question.CONTROL_EVERY_PART]
+    assert len(every) == 1
+    assert not any(name in every[0] for name in names)
+    expected = ObjectOutcome.RESOLVED if knows_its_names else ObjectOutcome.SOFT_404
+    assert outcomes_of(world, tmp_path) == dict.fromkeys(names, expected)
+
+
 MADE_UP = [
     "Whether the lamp of a captain may be mended is a question for the tailor, who walks upon the quay",
     "Nobody weighed the thunder before breakfast, and so a baker kept his promises in glass bottles",

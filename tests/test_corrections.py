@@ -71,7 +71,7 @@ def test_decided_problems_get_no_correction(tmp_path: Path) -> None:
     with sqlite3.connect(store) as raw:
         raw.execute(
             "insert into triage (action, kind, target, at, reason, until, from_file)"
-            " values ('ignore', 'ark', 'ark:53355/cl010120339', '2026-11-01', 'r', '2027-01-01', 0)"
+            " values ('ignore', 'ark', 'ark:53355/cl010120339', '2026-11-01T00:00:00.000+00:00', 'r', '2027-01-01', 0)"
         )
     assert list(Tables(load_frames(store))["corrections"]["as_written"]) == [BTV_AT_GALLICA]
 

@@ -55,7 +55,7 @@ def store(world: bytes, tmp_path: Path) -> Path:
 #: Every verb that reads a store; `{store}` and `{new}` are filled in.
 VERBS = {
     "report": ("report", "--store", "{store}", "--out", "{new}", "--format", "csv"),
-    "history": ("history", ARK, "--store", "{store}"),
+    "explain": ("explain", ARK, "--store", "{store}"),
     "triage list": ("triage", "list", "--store", "{store}"),
     "triage export": ("triage", "export", "--store", "{store}"),
     "triage acknowledge": ("triage", "acknowledge", "--store", "{store}", "--reason", "known", ARK),
@@ -119,7 +119,7 @@ def assert_refused(verb: tuple[str, ...], statements: tuple[str, ...], store: Pa
 
 @pytest.mark.parametrize("statements", FOREIGN.values(), ids=FOREIGN.keys())
 def test_a_store_with_foreign_parts_is_refused(statements: tuple[str, ...], store: Path) -> None:
-    assert_refused(VERBS["history"], statements, store)
+    assert_refused(VERBS["explain"], statements, store)
     assert run_verb(CHECK, store).returncode == 1
 
 
@@ -174,7 +174,7 @@ def test_no_damage_gives_a_traceback(number: int, world: bytes, tmp_path: Path) 
         store.write_bytes(data)
         done = run_verb(verb, store)
         assert "Traceback" not in done.stderr, name
-        assert done.returncode in ((0, 1, 2, 3) if name in ("store check", "history") else (0, 2, 3)), (
+        assert done.returncode in ((0, 1, 2, 3) if name in ("store check", "explain") else (0, 2, 3)), (
             name,
             done.stderr,
         )
@@ -235,7 +235,7 @@ def test_non_file_is_no_store(verb: tuple[str, ...], no_file: Path) -> None:
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1), done.stderr
 
 
-@pytest.mark.parametrize("verb", ["report", "history", "triage list", "triage export", "store check"])
+@pytest.mark.parametrize("verb", ["report", "explain", "triage list", "triage export", "store check"])
 def test_read_only_store_is_read(verb: str, store: Path, tmp_path: Path) -> None:
     folder = tmp_path / "archive"
     folder.mkdir()

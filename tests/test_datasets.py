@@ -302,6 +302,20 @@ def test_a_file_that_has_changed_is_a_mistake(tmp_path: Path) -> None:
     assert content_of(tmp_path / "ds") == before
 
 
+def test_file_that_was_removed_is_a_mistake(tmp_path: Path) -> None:
+    papers = tmp_path / "papers"
+    papers.mkdir()
+    for name in ("a.txt", "b.txt"):
+        (papers / name).write_text("see ark:/12148/btv1b8449691v")
+    assert run_command("dataset", "make", papers, "--out", tmp_path / "ds").returncode == 0
+    before = content_of(tmp_path / "ds")
+    (papers / "b.txt").unlink()
+    done = run_command("dataset", "make", papers, "--out", tmp_path / "ds")
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert f"{papers / 'b.txt'} is in {tmp_path / 'ds'}, and no longer there" in done.stderr
+    assert content_of(tmp_path / "ds") == before
+
+
 def test_another_version_is_a_mistake(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("see ark:/12148/btv1b8449691v")
     make(tmp_path / "ds", [tmp_path / "a.txt"])
@@ -469,7 +483,7 @@ class KilledWorkers(WorkerExecutor):
 
 
 def test_a_document_whose_process_was_killed_is_read_by_the_next_command(tmp_path: Path) -> None:
-    shutil.copy(ROOT / "arkaudit" / "demo" / "site" / "flood-marks.pdf", tmp_path / "a.pdf")
+    shutil.copy(ROOT / "tools" / "demo" / "site" / "flood-marks.pdf", tmp_path / "a.pdf")
     plan = plan_of(Storage(tmp_path / "ds"), files_of([tmp_path / "a.pdf"]))
     with PartWorker(1) as worker:
         killing = worker._executor = KilledWorkers(1)

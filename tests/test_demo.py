@@ -18,8 +18,6 @@ import pandas as pd
 import pytest
 from bs4 import BeautifulSoup
 
-from arkaudit.demo.show import closing_words, configuration, opening_words
-from arkaudit.demo.web import LoopbackWeb
 from crawler.model.registry import CACHE_VARIABLE
 from crawler.model.resolving import request_target
 from extractors.extraction import extraction_of
@@ -31,9 +29,11 @@ from tests.test_page_navigation import MOST_PX, WIDTHS, below_bar_px, click, lin
 from tests.test_report_page import sheets
 from tests.vectors import FOLDER
 from tests.waiting import PATIENCE_S
+from tools.demo.show import closing_words, configuration, opening_words
+from tools.demo.web import LoopbackWeb
 from tools.documentation.demo_examples import examples
 
-SITE = Path(__file__).parent.parent / "arkaudit" / "demo" / "site"
+SITE = Path(__file__).parent.parent / "tools" / "demo" / "site"
 TRUTH: dict[str, Any] = json.loads((FOLDER / "demo_site.json").read_text("utf-8"))["documents"]
 
 #: Outcome of each host of the loopback web, for every ARK.
@@ -266,14 +266,14 @@ def page_blocks(page: str, language: str) -> list[str]:
 
 @pytest.fixture(scope="module")
 def reader(demo: DemoRun, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return the folder of a reader who follows a page, after the step `arkaudit demo`."""
+    """Return the folder of a reader who follows a page, after the step `make demo`."""
     folder = tmp_path_factory.mktemp("reader")
     shutil.copytree(demo.report, folder / "demo-report")
     shutil.copy(demo.store, folder / "demo-report" / "audit.db")
     return folder
 
 
-DEMO = "arkaudit demo --out demo-report"
+DEMO = "make demo"
 DOCS = Path(__file__).parent.parent / "docs"
 
 

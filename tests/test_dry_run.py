@@ -4,15 +4,13 @@ from pathlib import Path
 
 import pytest
 
-from arkaudit.audits.forecast import Forecast, HostPlan, PastRun, plan_of_arks, plan_of_crawl
-from crawler.model.observations import HostTraffic
-from crawler.politeness.pacing import Allowance
+from arkaudit.audits.forecast import HostLoad, loads_of_arks, loads_of_crawl
 from extractors.model.ark import Ark
 from tests.loopback import RawServer, reply, run_command
 
 
-def each_second(host: str) -> Allowance:
-    return Allowance(0.25 if "own" in host else 1.0)
+def interval_of(host: str) -> float:
+    return 0.25 if "own" in host else 1.0
 
 
 def targets(**counts: int) -> list[tuple[Ark, str]]:
@@ -23,33 +21,19 @@ def targets(**counts: int) -> list[tuple[Ark, str]]:
     ]
 
 
-def test_the_slowest_host_bounds_the_whole() -> None:
-    plan = plan_of_arks(targets(own=200, big=100, small=1), each_second)
-    assert [host.host for host in plan.hosts] == [f"https://{name}.example" for name in ("big", "own", "small")]
-    assert plan.slowest is not None
-    assert (plan.slowest.arks, plan.slowest.least, plan.slowest.most) == (100, 222, 422)
-    assert plan.slowest.seconds(plan.slowest.most) == 421.0
+def test_slowest_host_determines_the_duration() -> None:
+    loads = loads_of_arks(targets(own=200, big=100, small=1), interval_of)
+    assert [load.host for load in loads] == [f"https://{name}.example" for name in ("big", "own", "small")]
+    assert (loads[0].least, loads[0].most, loads[0].least_s) == (222, 422, 421.0)
 
 
 def test_examples_and_tests_are_not_counted() -> None:
-    assert plan_of_arks([(Ark("12345", "x"), "https://n2t.net/ark:/12345/x")], each_second) == Forecast(())
+    assert loads_of_arks([(Ark("12345", "x"), "https://n2t.net/ark:/12345/x")], interval_of) == []
 
 
-def test_crawl_forecast_uses_last_requests_and_host_interval() -> None:
-    past = PastRun(1, "2026-11-20T10:00:00.000+00:00", (HostTraffic("https://a.example", 300, 0, 1.0, 5.0),))
-    plan = plan_of_crawl(["https://a.example/"], past, each_second)
-    assert plan.hosts == (HostPlan("https://a.example", None, 300, 300, Allowance(5.0)),)
-
-
-def test_forecast_counts_crawled_unchecked_arks() -> None:
-    past = PastRun(
-        1, "2026-11-20T10:00:00.000+00:00", (HostTraffic("https://a.example", 300, 0, 1.0),), tuple(targets(a=10, b=1))
-    )
-    plan = plan_of_crawl(["https://a.example/"], past, each_second)
-    assert [(host.host, host.arks, host.least, host.most) for host in plan.hosts] == [
-        ("https://a.example", 10, 324, 344),
-        ("https://b.example", 1, 4, 6),
-    ]
+def test_crawl_forecast_uses_requests_of_the_last_run() -> None:
+    loads = loads_of_crawl(["https://a.example/"], {"https://a.example": 300}, interval_of)
+    assert loads == [HostLoad("https://a.example", 302, 302, 1.0)]
 
 
 # -- the command
@@ -72,7 +56,7 @@ def test_nothing_is_sent_or_written(tmp_path: Path, offline: list[str]) -> None:
     for done in (check, run):
         assert (done.returncode, done.stderr) == (0, "")
         assert done.stdout.endswith("nothing was sent\n")
-    assert "1 host, 3 to 5 requests, at least 2 to 4 s: http://r.example takes longest" in check.stdout
+    assert "1 host, 3 to 5 requests, at least 4 s: http://r.example takes longest" in check.stdout
     assert "is not known before the first run over these seeds" in run.stdout
 
 
@@ -86,17 +70,15 @@ def test_forecast_uses_the_last_run_over_the_same_seeds(tmp_path: Path, offline:
             f"--connect-to=r.example:80=127.0.0.1:{server.port}",
             "http://r.example/",
         ]
-        crawled = run_command("crawl", *offline, *seeds)
-        assert crawled.returncode == 0, crawled.stderr
+        assert run_command("run", *offline, *seeds).returncode == 0
         sent = len(server.request_lines)
-        assert sent == 5
         before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
         done = run_command("run", "--dry-run", *offline, *seeds)
         assert done.returncode == 0, done.stderr
         assert len(server.request_lines) == sent
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
-    assert "2 hosts, 9 to 11 requests" in done.stdout, "the documents, and the requests to n2t.net"
-    assert "estimated from the run of" in done.stdout
+    assert f"http://r.example: {sent + 1} requests" in done.stdout
+    assert "estimated from the last run" in done.stdout
 
 
 @pytest.mark.parametrize("content", [b"not a store", b"SQLite format 3\0"])

@@ -106,7 +106,7 @@ def test_store_reached_by_a_link_has_its_log_and_its_lock(store: Path, tmp_path:
 
 def test_hard_link_is_refused_in_one_line(store: Path, tmp_path: Path) -> None:
     os.link(store, tmp_path / "b.db")
-    for verb in (("report",), ("history", "ark:1/x"), ("store", "check")):
+    for verb in (("report",), ("explain", "ark:1/x"), ("store", "check")):
         done = run_command(*verb, "--store", tmp_path / "b.db")
         assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
         assert "has 2 names on its disk (hard links)" in done.stderr

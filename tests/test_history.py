@@ -1,4 +1,4 @@
-"""The history of an ARK in the store, and as `arkaudit history` prints it."""
+"""The history of an ARK in the store, and as `arkaudit explain` prints it."""
 
 import json
 from collections.abc import Sequence
@@ -229,7 +229,7 @@ def test_the_states_of_a_life_are_those_of_the_store(store_path: Path) -> None:
 @pytest.mark.promise
 def test_history_command_prints_lines(store_path: Path) -> None:
     done = run_command(
-        "history", "http://elsewhere.example/ark:/12x45/x-5", "--store", store_path, PYTHONIOENCODING="utf-8"
+        "explain", "http://elsewhere.example/ark:/12x45/x-5", "--store", store_path, PYTHONIOENCODING="utf-8"
     )
     assert done.returncode == 0, done.stderr
     lines = done.stdout.splitlines()
@@ -238,13 +238,13 @@ def test_history_command_prints_lines(store_path: Path) -> None:
     assert "  █▁▁▁▄█" in lines
     assert any("failing > confirmed-broken: broken 404" in line for line in lines)
     assert any("recovered: after 3 failures since 2026-01-31; it had been confirmed broken" in line for line in lines)
-    in_ascii = run_command("history", "ark:12x45/x5", "--store", store_path, PYTHONIOENCODING="ascii")
+    in_ascii = run_command("explain", "ark:12x45/x5", "--store", store_path, PYTHONIOENCODING="ascii")
     assert "  #___-#" in in_ascii.stdout.splitlines()
     assert in_ascii.stdout.isascii()
 
 
 def test_history_command_prints_json(store_path: Path) -> None:
-    done = run_command("history", "ark:12x45/x7", "--store", store_path, "--format", "json")
+    done = run_command("explain", "ark:12x45/x7", "--store", store_path, "--format", "jsonl")
     row = json.loads(done.stdout)
     assert row["ark"] == "ark:12x45/x7"
     assert row["urls"][0]["spark"] == "####-"
@@ -257,7 +257,7 @@ def test_history_command_prints_json(store_path: Path) -> None:
 )
 def test_unknown_history_is_one_line(store_path: Path, asked: str, store: str, code: int) -> None:
     before = store_path.read_bytes()
-    done = run_command("history", asked, "--store", store_path.with_name(store))
+    done = run_command("explain", asked, "--store", store_path.with_name(store))
     assert (done.returncode, done.stdout, len(done.stderr.splitlines())) == (code, "", 1)
     assert store_path.read_bytes() == before
     assert [path.name for path in store_path.parent.iterdir()] == ["audit.db"]

@@ -26,7 +26,7 @@ ODD_ON_THE_WIRE = [
     animal for animal in ANIMALS
     if animal.object in OF_A_CHAIN or any(each.fault or each.raw for given in animal.on.values() for each in given)
 ]  # fmt: skip
-PDF = (Path(__file__).parents[1] / "arkaudit" / "demo" / "site" / "annual-report.pdf").read_bytes()
+PDF = (Path(__file__).parents[1] / "tools" / "demo" / "site" / "annual-report.pdf").read_bytes()
 ARK = "ark:/67531/metadc2846"
 OK = b"HTTP/1.1 200 OK\r\n"
 

@@ -101,7 +101,7 @@ def audit(tmp_path_factory: pytest.TempPathFactory) -> Audit:
         resolver = ("--resolver", f"http://{HOST}/")
         told("run", "run", *there, *resolver, f"http://{HOST}/", "--store", folder / "a.db", "--out", folder / "report")
         arks = [f"http://{HOST}/ark:/12x45/x{number}" for number in range(5)]
-        told("explain", "check", *there, *resolver, "--explain", *arks, f"no \x1b[31m ark {ATTACKS[7]}")
+        told("explain", "explain", *there, *resolver, *arks, f"no \x1b[31m ark {ATTACKS[7]}")
         told("check", "check", *there, *resolver, *arks, f"no \x1b[31m ark {ATTACKS[7]}")
         told("table", "check", *there, *resolver, "--format", "table", *arks)
     (folder / "letter.txt").write_text("\n".join(f"{each} ark:/12x45/t {each}" for each in ATTACKS))

@@ -307,8 +307,8 @@ def test_the_key_is_nowhere_but_in_its_file(folder: Path) -> None:
     check_signature(Door(Verifier(published_files(folder))), folder, "-c", folder / "arkaudit.toml")
     done = run_command("report", "--store", folder / "a.db", "--out", folder / "report", "--format", "all")
     assert done.returncode == 0, done.stderr
-    doctor = run_command("doctor", "-c", folder / "arkaudit.toml")
-    (folder / "more").write_text(done.stdout + done.stderr + doctor.stdout + doctor.stderr)
+    dry = run_command("run", "-c", folder / "arkaudit.toml", "--dry-run", "https://a.example/")
+    (folder / "more").write_text(done.stdout + done.stderr + dry.stdout + dry.stderr)
     raw = read_key(folder / "key.pem").private_bytes_raw()
     der = base64.b64decode("".join((folder / "key.pem").read_text().splitlines()[1:-1]))
     forms = {

@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -15,12 +16,17 @@ from crawler.verdicts.remarks import Findings, RunFindings
 from extractors.find import find_arks
 from extractors.model.ark import Ark
 from tests.test_verdict import observation
+from tests.vectors import vectors
 
 R = "https://r.example/"
 
 
+AT = "2026-11-21T00:00:00.000+00:00"
+
+
 def about(ark: str, question: Question = Question.OBJECT, **told: Any) -> Observation:
-    return observation(question, told, R + ark)
+    made = observation(question, told, R + ark)
+    return replace(made, hops=tuple(replace(hop, at=AT) for hop in made.hops))
 
 
 def target(ark: str) -> tuple[Ark, str]:
@@ -41,9 +47,6 @@ def run_findings(judged: Iterable[Verdict]) -> Findings:
     return findings.findings()
 
 
-AT = "2026-11-21T00:00:00.000+00:00"
-
-
 def begin_run(store: Store, plan: dict[str, Any] | None = None) -> int:
     return store.begin_run(command="x", at=AT, version="", resolver="", user_agent="", seeds=[], plan=plan)
 
@@ -52,7 +55,7 @@ def test_last_attempt_counts_in_any_order() -> None:
     attempts = [replace(about("ark:12x45/x5", chain=[status]), attempt=n) for n, status in ((2, 200), (1, 503))]
     [verdict] = verdicts([target("ark:12x45/x5")], attempts)
     assert (verdict.object.outcome, verdict.requests) == ("resolved", 2)
-    assert "requested 2 times; before: 503" in verdict.object.evidence
+    assert "requested 2 times within a second; before: 503" in verdict.object.evidence
 
 
 def test_the_control_of_the_own_shoulder_counts() -> None:
@@ -119,6 +122,31 @@ def test_arks_that_land_together_and_parts_of_one_object() -> None:
     assert finding.detail == "2 ARKs end here: ark:12x45/x5, ark:12x45/x7"
 
 
+@pytest.mark.parametrize("vector", vectors("repeated_pages"))
+@pytest.mark.parametrize("count", [2, 3])
+def test_page_of_several_objects_at_several_addresses_proves_nothing(vector: dict[str, Any], count: int) -> None:
+    seen = []
+    for number, letter in list(zip(range(31, 34), ("amber", "blue", "coral"), strict=True))[:count]:
+        ark = f"ark:12x45/x5{letter}{number}"
+        words = {"number": number, "letter": letter, "ark": ark, "name": ark.rpartition("/")[2]}
+        body = vector["page"]
+        for word, value in words.items():
+            body = body.replace(f"{{{word}}}", str(value))
+        media_type = "text/html" if body.startswith("<") else "text/plain"
+        seen.append(landing_hop(ark, f"https://land.example/item/{number}", body=body, type=media_type))
+    controls = [about(str(seen[0].ark), Question.CONTROL, chain=[404], asked=R + "ark:12x45/x5zzz")]
+    judged = verdicts([target(str(one.ark)) for one in seen], [*seen, *controls])
+    expected = "undetermined" if vector["copies"] and count == 3 else "resolved"
+    assert {verdict.object.outcome for verdict in judged} == {expected}
+
+
+def test_parts_of_one_object_are_no_copies_of_its_page() -> None:
+    arks = ["ark:12x45/x5", "ark:12x45/x5/f1", "ark:12x45/x5/f2", "ark:12x45/x7"]
+    seen = [landing_hop(ark, f"https://land.example/{ark[9:]}", text="Mera", body="Mera vem tulk") for ark in arks]
+    assert {one.page_digest for one in seen} == {seen[0].page_digest}
+    assert {verdict.object.outcome for verdict in verdicts(map(target, arks), seen)} == {"resolved"}
+
+
 def test_one_ark_that_leads_to_two_objects() -> None:
     ark = Ark.parse("ark:12x45/x5")
     other = "https://other.example/ark:12x45/x5"
@@ -148,7 +176,7 @@ def test_record_with_an_about_field_is_its_own() -> None:
 def test_judging_a_store_again_gives_the_same(tmp_path: Path) -> None:
     body = "<title>Map</title><link rel=canonical href='/ark:/12x45/x5'><p>Who: Rossi"
     targets = [target("ark:12x45/x5")]
-    seen = [about("ark:12x45/x5", type="text/html", body=body), TlsResult("r.example", 443, False, "expired", "")]
+    seen = [about("ark:12x45/x5", type="text/html", body=body), TlsResult("r.example", 443, False, "expired", AT)]
     with Store.open(tmp_path / "store.sqlite") as store:
         run = begin_run(store)
         store.record(run, seen)

@@ -18,7 +18,6 @@ import pytest
 import arkaudit.errors
 from arkaudit import Ark, ArkauditError, Document, check, extract, find_arks, load_report
 from arkaudit.configuration.config import Config
-from arkaudit.demo.show import loopback_audit
 from crawler.model.observations import ObjectOutcome
 from extractors.model.errors import SourceUnreadable
 from extractors.model.normalize import NotAnArk
@@ -26,6 +25,7 @@ from reports.tables.report_tables import TABLES, UserMistake
 from tests.loopback import ON_LOOPBACK, RawServer, reply, run_command
 from tests.test_reading import zip_of
 from tests.waiting import PATIENCE_S, wait_until
+from tools.demo.show import loopback_audit
 
 PACKAGES = ("arkaudit", "crawler", "extractors", "reports")
 ROOT = Path(__file__).parent.parent

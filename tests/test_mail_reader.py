@@ -185,6 +185,39 @@ def test_any_mail_is_read(data: bytes, head: bytes) -> None:
         assert "ark:12345/x5" in {str(mention.ark)[:12] for mention in read.mentions}
 
 
+@pytest.mark.parametrize(
+    "field",
+    [
+        b'Content-Type: text/plain; a="' + b";" * 64_000,
+        b"Content-Type: text/plain; " + b"".join(b"a*%d=x;" % number for number in range(9_000)),
+        b"Content-Type: text/plain; " + b"a*0=;" * 13_000,
+        b"Subject: " + b"=?utf-8?q?a" * 24_000,
+        b"To: " + b"(" * 64_000,
+    ],
+    ids=["semicolons", "continuations", "repeated continuations", "encoded words", "comments"],
+)
+def test_long_field_is_cut_before_it_is_parsed(field: bytes) -> None:
+    mail = field + b"\nX-Ark: ark:/12345/x4\n\nsee ark:/12345/x5 there"
+    extraction = extraction_of(mail, media_type="message/rfc822")
+    assert [str(mention.ark) for mention in extraction.mentions] == ["ark:12345/x4", "ark:12345/x5"]
+    assert extraction.findings == ()
+    assert seconds(lambda: extraction_of(mail, media_type="message/rfc822"), 3) < 1
+
+
+def test_ark_in_the_rest_of_a_long_field_is_reported() -> None:
+    mail = b"X-Ark: " + b"a" * 5000 + b" ark:/12345/x4\n\nsee ark:/12345/x5 there"
+    extraction = extraction_of(mail, media_type="message/rfc822")
+    assert [str(mention.ark) for mention in extraction.mentions] == ["ark:12345/x5"]
+    assert [finding.kind for finding in extraction.findings] == ["cut-off"]
+
+
+def test_parameters_that_contradict_one_another_cost_only_themselves() -> None:
+    mail = b'Content-Type: multipart/mixed; a*=x; a*0=y; boundary="b"\n\n--b\n\nsee ark:/12345/x5 there\n--b--\n'
+    assert [str(mention.ark) for mention in extraction_of(mail, media_type="message/rfc822").mentions] == [
+        "ark:12345/x5"
+    ]
+
+
 def test_text_around_mime_parts_is_read():
     message = (
         b"MIME-Version: 1.0\nContent-Type: multipart/mixed; boundary=b\n\nFor programs without MIME: ark:/12345/x5.\n"

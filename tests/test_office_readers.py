@@ -109,6 +109,18 @@ def test_xlsx_vector(vector):
 PARAGRAPH = "<w:p><w:r><w:t>ark:/12148/x5</w:t></w:r></w:p>"
 
 
+def test_run_of_a_slide_with_its_own_format_separates_an_ark_from_a_number():
+    runs = (
+        "<a:r><a:rPr lang='en' i='1'/><a:t>see ark:/57458/r0ws2</a:t></a:r>"
+        "<a:r><a:rPr lang='de' dirty='0'/><a:t>14. A, ark:/57458/r0ws</a:t></a:r>"
+        "<a:r><a:rPr lang='en' err='1'/><a:t>315. The, </a:t></a:r>"
+        "<a:fld><a:t>ark:/57458/r0ws4/</a:t></a:fld><a:r><a:t>1936</a:t></a:r>"
+    )
+    slide = add_namespaces(f"<sld><a:p>{runs}</a:p></sld>")
+    reading = read_pptx(zip_archive({"ppt/slides/slide1.xml": slide}))
+    assert texts(reading) == ["see ark:/57458/r0ws2\n14. A, ark:/57458/r0ws315. The, ark:/57458/r0ws4/ 1936"]
+
+
 def test_body_is_recognized_by_its_root_element():
     members = {"word\\document2.xml": add_namespaces(f"<w:document>{PARAGRAPH}</w:document>")}  # and with backslashes
     assert texts(read_docx(zip_archive(members))) == ["ark:/12148/x5"]

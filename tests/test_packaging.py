@@ -1,18 +1,17 @@
 """The built wheel, installed in an environment of its own, and run from folders that try to mislead it."""
 
-import json
 import os
 import re
 import shutil
 import subprocess
 import sys
+import tomllib
 import zipfile
 from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
 
-from arkaudit.upkeep.doctor import EXTRAS
 from tests.waiting import PATIENCE_S
 
 ROOT = Path(__file__).parent.parent
@@ -40,7 +39,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def installed_commands(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return the folder of commands of an environment with only the wheel, its extra `demo`, and their requirements.
+    """Return the folder of commands of an environment with only the wheel and its requirements.
 
     The checkout and tools of developers are not on its path: whatever `pyproject.toml` forgets is missing.
     """
@@ -52,7 +51,7 @@ def installed_commands(wheel: Path, tmp_path_factory: pytest.TempPathFactory) ->
         [
             *(Path(sys.executable).with_name("uv"), "pip", "install", "--quiet"),
             *("--python", str(folder / "venv/bin/python"), "--constraint", str(folder / "versions.txt")),
-            f"arkaudit[demo] @ {wheel.as_uri()}",
+            f"arkaudit @ {wheel.as_uri()}",
         ],
         capture_output=True, text=True, check=False, cwd=folder,
     )  # fmt: skip
@@ -93,7 +92,7 @@ def test_the_wheel_holds_our_packages_and_their_data_and_no_tests(wheel: Path) -
     for needed in (
         "reports/page/templates/page.html.j2", "reports/page/templates/identity.html.j2", "reports/languages/fr.po",
         "reports/languages/de.po", "reports/languages/es.po", "arkaudit/datasets/sql/counts.sql",
-        "arkaudit/demo/site/index.html", "arkaudit/demo/site/flood-marks.pdf", "crawler/spiders/arks_spider.py",
+        "crawler/spiders/arks_spider.py",
         *(f"{package}/py.typed" for package in PACKAGES),
     ):  # fmt: skip
         assert needed in names
@@ -103,7 +102,8 @@ def test_the_wheel_names_each_extra(wheel: Path) -> None:
     archive = zipfile.ZipFile(wheel)
     [name] = [name for name in archive.namelist() if name.endswith(".dist-info/METADATA")]
     metadata = archive.read(name).decode()
-    assert set(re.findall(r"^Provides-Extra: (.+)$", metadata, re.MULTILINE)) == set(EXTRAS)
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert set(re.findall(r"^Provides-Extra: (.+)$", metadata, re.MULTILINE)) == set(project["optional-dependencies"])
     assert 'http-message-signatures<4,>=3.0; extra == "identity"' in metadata
 
 
@@ -166,18 +166,11 @@ def test_the_errors_of_the_library_can_be_imported(installed_commands: Path, tmp
 
 
 @pytest.mark.promise
-def test_the_demo_runs_from_the_wheel(installed_commands: Path, tmp_path: Path) -> None:
-    done = run(installed_commands, tmp_path, "demo", "--out", "report", timeout_s=3 * PATIENCE_S)
-    assert done.returncode == 0, done.stderr
-    assert (tmp_path / "report/index.html").is_file()
-
-
-@pytest.mark.promise
 def test_modules_of_others_with_our_names_do_not_mislead_it(installed_commands: Path, tmp_path: Path) -> None:
     """As in a notebook, where the working directory is first on the path."""
     for name in PACKAGES - {"arkaudit"}:
         (tmp_path / f"{name}.py").write_text("raise RuntimeError('foreign')")
-    (tmp_path / "a.pdf").write_bytes((ROOT / "arkaudit/demo/site/flood-marks.pdf").read_bytes())
+    (tmp_path / "a.pdf").write_bytes((ROOT / "tools/demo/site/flood-marks.pdf").read_bytes())
     program = """
 from arkaudit import extract, load_report
 try:
@@ -193,10 +186,6 @@ assert document.mentions and not document.is_unreadable, document.findings
     assert (done.returncode, done.stderr) == (0, "")
     done = run(installed_commands, tmp_path, "extract", "a.pdf", PYTHONPATH=str(tmp_path))
     assert done.returncode == 0, done.stderr
-    told = json.loads(run(installed_commands, tmp_path, "doctor", "--format", "json").stdout)
-    [names] = [item for item in told if item["name"] == "names"]
-    assert names["state"] == "note"
-    assert "reports.py" in names["words"]
 
 
 def test_a_name_that_is_taken_already_is_one_clear_error(installed_commands: Path, tmp_path: Path) -> None:
@@ -205,16 +194,25 @@ def test_a_name_that_is_taken_already_is_one_clear_error(installed_commands: Pat
     assert done.stderr.splitlines()[-1].startswith("ImportError: arkaudit has a package named reports, and ")
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/api.md"])
-@pytest.mark.promise
-def test_the_examples_of_the_library_hold(page: str, installed_commands: Path, tmp_path: Path) -> None:
-    (tmp_path / "page.md").write_text((ROOT / page).read_text("utf-8"), "utf-8")
+def run_examples(page: str, folder: Path, environment: Path, **variables: str) -> None:
+    """Run the examples of a page of the documentation in a folder, by the Python of an *environment*."""
+    (folder / "page.md").write_text((ROOT / page).read_text("utf-8"), "utf-8")
     program = (
         "import doctest; failed, tried = doctest.testfile('page.md', module_relative=False);"
         " raise SystemExit(failed or not tried)"
     )
-    done = run_python(installed_commands, tmp_path, program)
+    done = run(environment, folder, "-c", program, command="python", **variables)
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.promise
+def test_examples_of_the_readme_hold(installed_commands: Path, tmp_path: Path) -> None:
+    run_examples("README.md", tmp_path, installed_commands)
+
+
+@pytest.mark.promise
+def test_examples_of_the_library_hold_in_a_checkout(tmp_path: Path) -> None:
+    run_examples("docs/api.md", tmp_path, Path(sys.executable).parent, PYTHONPATH=str(ROOT))
 
 
 def test_a_foreign_project_around_it_does_not_mislead_it(installed_commands: Path, tmp_path: Path) -> None:
@@ -230,7 +228,6 @@ def test_a_foreign_project_around_it_does_not_mislead_it(installed_commands: Pat
 @pytest.mark.parametrize(
     ("missing", "arguments", "words"),
     [
-        ("trustme", ["demo"], "the demo needs trustme: pip install 'arkaudit[demo]'"),
         ("apprise", ["notify", "-c", "arkaudit.toml"], "needs apprise: pip install 'arkaudit[notify]'"),
         ("cronsim", ["schedule", "list"], "needs cronsim: pip install 'arkaudit[schedule]'"),
         ("xlsxwriter", ["run", "a.txt", "--out", "report", "--format", "xlsx"], "pip install 'arkaudit[xlsx]'"),
@@ -258,16 +255,3 @@ def test_an_extra_that_is_not_there_is_named_in_one_line(
     assert done.returncode == 2, done.stdout + done.stderr
     assert words in done.stderr
     assert done.stderr.count("\n") == 1, done.stderr
-
-
-def test_extras_that_are_not_there_are_missed_by_nothing_else(installed_commands: Path, tmp_path: Path) -> None:
-    (tmp_path / "arkaudit.toml").write_text(
-        '[resolve]\nmaptr = false\n[notify]\nfile = "news.md"\n[audits.a]\nseeds = ["http://site.example/"]\n'
-    )
-    for arguments in (["check", "-c", "arkaudit.toml", "ark:12345/x5"], ["doctor", "--format", "json"]):
-        program = (
-            "import sys; sys.modules |= dict.fromkeys(['trustme', 'django', 'arklet']);"
-            f" from arkaudit.cli import main; main({arguments!r})"
-        )
-        done = run_python(installed_commands, tmp_path, program)
-        assert done.returncode == 0, done.stdout + done.stderr

@@ -22,7 +22,7 @@ import reports
 from crawler.answers.quirks import quirks
 from crawler.answers.withdrawals import _words
 from tests.attack_texts import as_re, attacks_on
-from tests.growth import LINEAR, growth, seconds
+from tests.growth import LINEAR, SIZES, growth, seconds
 
 ROOT = Path(__file__).parents[1]
 PACKAGES = (arkaudit, crawler, extractors, reports)
@@ -35,7 +35,10 @@ BOUNDED = {
     "crawler.answers.withdrawals._words [5]": "it looks at some hundred characters",
     "extractors.extraction._LAST_WORD": "it looks at 300 characters",
     "extractors.mentions.labels._HIDDEN": "it looks at 300 characters",
+    "extractors.mentions.open_ends._ARK_ABOVE": "it looks at 300 characters",
+    "extractors.mentions.open_ends._OPEN_WORD": "it looks at 300 characters",
     "extractors.mentions.resolvers._HOST_ONLY": "it looks at 600 characters",
+    "extractors.mentions.resolvers._WHOLE_HOST": "it looks at 600 characters",
     "reports.page.translations._ATTRIBUTE": "it reads our own template",
     "reports.page.translations._TAG": "it reads our own template",
     "reports.remediation.causes._ANY_NAAN": "it reads a URL, which is cut",
@@ -53,7 +56,7 @@ COMPUTED = {
     "extractors/mentions/mention_reader.py: MentionReader._ends_with_markup": "it looks at 60 characters",
     "extractors/model/ark.py: _body_has": "its patterns are of one character",
 }
-#: Lengths of texts that are tried in turn, until one takes longer than `SOON_S`; then its double is tried.
+#: Lengths of texts that are tried in turn, until one takes longer than `SOON_S`; then a longer one is tried.
 CHARS = (400, 3000)
 #: Number of repeats that take no time, unless the time doubles with each.
 FEW = 22
@@ -203,7 +206,7 @@ def fault(pattern: Any, methods: frozenset[str]) -> str | None:
                 slow_texts += taken > SOON_S
                 if taken < most:
                     continue
-                texts = {chars: tried, 2 * chars: text(2 * chars)}
+                texts = {chars: tried, SIZES * chars: text(SIZES * chars)}
                 times = growth(lambda size: way(texts[size]), chars)  # noqa: B023
                 if times > LINEAR:
                     return f"{name} takes {times:.1f} times as long for twice as much of {attack}"
@@ -238,9 +241,10 @@ def test_every_other_pattern_is_known_to_be_linear() -> None:
 def test_check_finds_nonlinear_patterns(monkeypatch: pytest.MonkeyPatch) -> None:
     for good in (r"(?<!a)a*+b", r"(?<!\s)\s++b", r"<[^<>]{0,80}>"):
         assert fault(re.compile(good), EVERYWHERE) is None, good
-    # These take four times as long for twice as much: three measurements show that.
+    # These take 64 times as long for eight times as much: two measurements show that.
     monkeypatch.setattr(
-        "tests.test_patterns.growth", lambda work, n: seconds(lambda: work(2 * n), 3) / seconds(lambda: work(n), 3)
+        "tests.test_patterns.growth",
+        lambda work, n: (seconds(lambda: work(SIZES * n), 2) / seconds(lambda: work(n), 2)) ** (1 / 3),
     )
     for bad in (r"(?:a+)+b", r"\s*b", r"a\s*\s*b", r"<[^>]*>", r"x(?:.*\n)+?y", r"<\w+\d+!"):
         assert fault(re.compile(bad), EVERYWHERE), bad

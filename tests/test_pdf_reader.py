@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from extractors.extraction import extraction_of, read_document
 from extractors.find import scan
+from extractors.mentions.open_ends import is_open
 from extractors.model.documents import Block, Role
 from extractors.processes.worker import Worker, WorkerDied
 from extractors.readers.pdf.geometry import Box, Line, lines_of, order_text, without_false_breaks
-from extractors.readers.pdf.pdf_pages import is_open
 from extractors.readers.pdf.pdf_reader import read_pdf
 from extractors.wraps.evidence import Evidence
 from tests.readings import assert_sound, kinds
@@ -196,21 +196,24 @@ def test_a_link_that_goes_on_on_the_next_page_is_one_link():
 
 
 @pytest.mark.parametrize(
-    ("naan", "name", "rest", "confidences"),
+    ("naan", "name", "rest", "confidence", "readings"),
     [
-        ("12148", "bpt6k407", "19286", ["certain", "likely"]),
-        ("67531", "metadc107", "835b4", ["ambiguous", "ambiguous"]),
+        ("12148", "bpt6k407", "19286", "certain", ["ark:12148/bpt6k40719286"]),
+        ("67531", "metadc107", "835b4", "ambiguous", ["ark:67531/metadc107835b4", "ark:67531/metadc107"]),
+        ("67531", "metadc107", "835", "ambiguous", ["ark:67531/metadc107", "ark:67531/metadc107835"]),
     ],
-    ids=["check character", "unknown"],
+    ids=["check character", "unknown", "number"],
 )
-def test_link_annotation_cut_with_its_line_is_no_evidence(naan, name, rest, confidences):
+@pytest.mark.parametrize("under_text", [True, False])
+def test_link_annotation_cut_with_its_line_is_no_citation(naan, name, rest, confidence, readings, under_text):
     url = f"https://r.example/ark:/{naan}/{name}"
     lines_of_page = [[72, 700, f"The map is at {url}"], [72, 688, f"{rest} since the year 1902 in this"]]
-    data = typeset(lines_of_page, links=[(url.encode(), b"140 698 400 712")])
-    mentions = extraction_of(data, name="a.pdf").mentions
-    assert [str(mention.ark) for mention in mentions] == [f"ark:{naan}/{name}{rest}"] * 2
-    assert [mention.confidence.token for mention in mentions] == confidences
-    assert all(f"ark:{naan}/{name}" in mention.alternatives for mention in mentions[confidences.count("certain") :])
+    data = typeset(lines_of_page, links=[(url.encode(), b"140 698 400 712" if under_text else b"140 98 400 112")])
+    [mention, *others] = extraction_of(data, name="a.pdf").mentions
+    assert [str(mention.ark), *mention.alternatives] == readings[: 1 if confidence == "certain" else None]
+    assert mention.confidence.token == confidence
+    if under_text or confidence != "certain":
+        assert others == []
 
 
 def test_the_room_at_the_end_of_a_line_is_what_its_column_leaves():
@@ -386,6 +389,14 @@ def test_comments_and_forms_are_text():
     )
     reading = read_pdf(pdf(CATALOG, ONE_PAGE, PAGE, lines("x"), annotations))
     assert blocks(reading, Role.TEXT) == [("", "x"), ("comment", "see ark:/12345/x5"), ("field", "ark:/12345/x6")]
+
+
+def test_value_of_a_form_field_may_be_in_its_parent():
+    catalog = b"<</Type/Catalog/Pages 2 0 R/AcroForm<</Fields[6 0 R]>>>>"
+    field = b"<</FT/Tx/T(id)/V(ark:/12345/x6)/Kids[7 0 R]>>"
+    widget = b"<</Type/Annot/Subtype/Widget/Parent 6 0 R/Rect[0 0 9 9]>>"
+    reading = read_pdf(pdf(catalog, ONE_PAGE, PAGE, lines("x"), b"[7 0 R]", field, widget))
+    assert blocks(reading, Role.TEXT) == [("", "x"), ("field", "ark:/12345/x6")]
 
 
 PACKET = (

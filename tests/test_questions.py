@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from arkaudit.output.explaining import Step
 from crawler.answers.facts import AnswerFacts
-from crawler.asking.probes import Shoulders, control_ark, control_url
+from crawler.asking.probes import Shoulders, control_ark, control_url, landing_control, landing_pattern
 from crawler.asking.questions import (
     AskingContext,
     FallbackUrls,
@@ -195,8 +195,8 @@ def test_a_control_is_another_name_of_the_same_resolver_and_naan(naan: str, name
     control = Ark.parse(url)
     assert url.startswith("https://n2t.net/ark:")
     assert control.naan == naan
-    assert control != ark
-    assert control.shoulder == ark.shoulder
+    assert not control.name.startswith(ark.name)
+    assert ark.shoulder in (control.shoulder, ark.name)
     assert KNOWN.check(control) is not CheckCharacter.PASSES
     assert len(control.name) >= len(ark.name)
 
@@ -215,6 +215,45 @@ def test_a_control_has_the_shape_of_the_names_around_it(name: str, shape: str) -
     assert re.fullmatch(shape, found), found
 
 
+@given(
+    st.lists(st.from_regex(r"[A-Za-z0-9._-]{1,12}", fullmatch=True), min_size=1, max_size=5),
+    st.sampled_from(["", "?id=7", "?langue=fr", "?q=blue-vase&sf_culture=fr", "?view=2up"]),
+    st.booleans(),
+)
+def test_an_invented_address_differs_in_each_part(path: list[str], query: str, every: bool) -> None:
+    url = f"https://library.example/{'/'.join(path)}{query}"
+    control = landing_control(url, every=every)
+    assert not control.startswith(url)
+    assert landing_pattern(control, every=every) == landing_pattern(url, every=every)
+
+
+@pytest.mark.parametrize(
+    ("url", "pattern"),
+    [
+        ("https://archive.example/details/harbourmap/page/n1/mode/2up", "/details/*/page/*/mode/*"),
+        ("https://archive.example/blue-vase?sf_culture=fr", "/*?sf_culture=*"),
+        ("https://archive.example/index.php/blue-vase;isad?langue=", "/index.php/*?langue=*"),
+        ("https://archive.example/digital/collection/p1/id/42/rec/1", "/digital/collection/*/id/*/rec/*"),
+        ("https://archive.example/node/42/fr", "/node/*/*"),
+        ("https://archive.example/ark:/12148/bpt6k1/f1.item", "/ark:/12148/*/*"),
+        ("https://archive.example/view?docId=ft/b42/b42.xml&chunk=d1", "/view?docId=ft/*/*&chunk=*"),
+        ("https://archive.example/item/42", "/item/*"),
+        ("https://archive.example/en/objets/blue-vase", "/en/*/*"),
+        ("https://archive.example/objets/42", "/objets/*"),
+    ],
+)
+def test_every_part_that_may_identify_a_thing_is_changed(url: str, pattern: str) -> None:
+    assert landing_pattern(url, every=True) == f"https://archive.example{pattern}"
+
+
+def test_every_part_of_an_address_in_the_query_is_changed() -> None:
+    control = landing_control(
+        "https://archive.example/viewer?manifest=https://iiif.example/iiif/b42/manifest", every=True
+    )
+    assert control.startswith("https://archive.example/viewer?manifest=https://iiif.example/iiif/")
+    assert "b42" not in control
+
+
 def test_a_target_without_a_label_has_a_control_too() -> None:
     registry = Registry(
         (RegistryEntry("12x45", targets=(ResolverTarget("https://registered.example/item/${value}"),)),), "a test"
@@ -223,7 +262,8 @@ def test_a_target_without_a_label_has_a_control_too() -> None:
     assert url is not None
     control = control_url(url, ARK, registry)
     assert control is not None
-    assert control.startswith("https://registered.example/item/x5")
+    assert control.startswith("https://registered.example/item/")
+    assert not control.startswith(url)
     assert control_url("https://registered.example/elsewhere", ARK, registry) is None
 
 

@@ -17,7 +17,7 @@ from crawler.model.observations import Hop
 from crawler.spiders.document_reading import DocumentReader, DocumentSource, Row, read_ahead
 from extractors.isolated import document_executor
 from extractors.processes.worker import WorkerExecutor
-from tests.loopback import ON_LOOPBACK, RawServer, reply, rows_of_values, run_command, select
+from tests.loopback import ON_LOOPBACK, RawServer, reply, run_command, select
 from tests.test_pdf_reader import typeset
 from tests.test_two_passes import members
 
@@ -173,7 +173,7 @@ def test_a_crawl_keeps_the_same_with_any_number_of_processes(tmp_path: Path) -> 
             done = run_command("crawl", *ON_LOOPBACK, "--jobs", jobs, "--store", store, f"{server.url}/")
             assert done.returncode == 0, done.stderr
             with sqlite3.connect(store) as raw:
-                kept.append({name: sorted(rows_of_values(raw, query), key=repr) for name, query in KEPT.items()})
+                kept.append({name: sorted(raw.execute(query).fetchall(), key=repr) for name, query in KEPT.items()})
                 # A host gets one request after the other, but the target of a redirect is one more.
                 urls = raw.execute("select url from document where url not like '%old%' order by document_id")
                 ordered.append(urls.fetchall())

@@ -21,7 +21,7 @@ from typing import Any
 import pytest
 
 from crawler.rendering import find_browser
-from tests.loopback import ON_LOOPBACK, RawServer, json_lines, reply, run_command, select
+from tests.loopback import ON_LOOPBACK, RawServer, explained_rows, json_lines, reply, run_command, select
 from tests.vectors import FOLDER
 from tests.waiting import PATIENCE_S, wait_until
 
@@ -122,11 +122,12 @@ class World:
         configured.write_text(f"{own}[render]\n{render}\n")
         done = run_command(
             "check", *ON_LOOPBACK, *self.routes, "-c", configured, "--store", store or self.folder / "other.db",
-            "--no-resume", "--format", "jsonl", "--explain", *urls, KEY=SECRET,
+            "--no-resume", *urls, KEY=SECRET,
         )  # fmt: skip
         assert done.returncode == 0, done.stderr
         self.stderr = done.stderr
-        return json_lines(done.stdout)
+        explained = explained_rows(store or self.folder / "other.db", urls)
+        return [row | {"explanation": explained[row["asked"]]["explanation"]} for row in json_lines(done.stdout)]
 
     def url(self, host: str, name: str = NAME) -> str:
         return f"http://{host}.example/ark:/12148/{name}"

@@ -97,7 +97,7 @@ def shuffle(store: Path, to: Path, seed: int) -> Path:
     with sqlite3.connect(store) as source, sqlite3.connect(to) as target:
         source.row_factory = sqlite3.Row
         numbers: dict[str, dict[int, int]] = {}
-        for table, key in (("run", None), ("content", None),
+        for table, key in (("run", None),
                            ("ark", "ark_id"), ("document", "document_id"), ("finding", "finding_id"),
                            ("mention", "mention_id"), ("observation", "observation_id"), ("tls_probe", "tls_probe_id"),
                            ("verdict", "verdict_id")):  # fmt: skip

@@ -142,7 +142,7 @@ def test_a_parser_reaches_no_network_and_starts_no_program(worker: Worker[..., A
 
 
 def test_documents_are_read_as_without(worker: Worker[..., Any]) -> None:
-    folder = Path(__file__).parent.parent / "arkaudit" / "demo" / "site"
+    folder = Path(__file__).parent.parent / "tools" / "demo" / "site"
     documents = sorted(each for each in folder.rglob("*") if each.suffix in (".pdf", ".html", ".docx", ".xml"))
     assert documents
     for path in documents:

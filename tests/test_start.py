@@ -15,7 +15,7 @@ HEAVY = frozenset({
     "regex", "requests", "rich", "scrapy", "sqlalchemy", "tldextract", "twisted",
 })  # fmt: skip
 
-HELP = ["--help", *(f"{name} --help" for name in ("demo", "doctor", "extract", "schedule", "store"))]
+HELP = ["--help", *(f"{name} --help" for name in ("extract", "schedule", "store"))]
 SCRAPY = ("scrapy", "twisted")
 _RUN = (
     "import json, sys\n"

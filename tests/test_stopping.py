@@ -44,6 +44,35 @@ def test_after_one_ctrl_c_nothing_more_is_sent(tmp_path: Path, number: signal.Si
     assert sent - 1 <= observed <= len(server.targets), "exactly the requests made are kept"
 
 
+def test_check_ends_with_its_time_and_is_resumed(tmp_path: Path) -> None:
+    store = tmp_path / "a.db"
+    with RawServer(lambda _: PAGE) as server:
+        command = ["check", *ON_LOOPBACK, "--delay", "0.3", "--max-time", "2s", "--store", store]
+        command += arks(server, count=4)
+        done = run_command(*command)
+        assert done.returncode == 3, done.stderr
+        assert "the check ended after 2 seconds (--max-time)" in done.stderr
+        assert "next, to resume it: arkaudit check" in done.stderr
+        assert select(store, "select state from run") == [("interrupted",)]
+        for _ in range(99):
+            if done.returncode != 3:
+                break
+            done = run_command(*command)
+        assert (done.returncode, len(done.stdout.splitlines())) == (0, 4), done.stderr
+        assert len(server.targets) == len(set(server.targets))
+    assert select(store, "select state from run") == [("finished",)]
+
+
+def test_recheck_ends_with_its_time(tmp_path: Path) -> None:
+    store = tmp_path / "a.db"
+    with RawServer(lambda _: PAGE) as server:
+        assert run_command("check", *ON_LOOPBACK, "--store", store, *arks(server, count=9)).returncode == 0
+        again = ["recheck", *ON_LOOPBACK, "--store", store, "--naan", "12x45", "--delay", "1", "--max-time", "2s"]
+        done = run_command(*again)
+    assert done.returncode == 3, done.stderr
+    assert "--max-time" in done.stderr
+
+
 @pytest.mark.promise
 def test_after_one_ctrl_c_no_attempt_is_waited_for(tmp_path: Path) -> None:
     with RawServer(lambda _: reply("503 Service Unavailable", Retry_After="40")) as server:
@@ -133,9 +162,9 @@ sys.meta_path.insert(0, _Signalling())
 #: A module that is being imported when a signal comes, and the command that imports it.
 IMPORTS = [
     ("arkaudit.cli", "--version"), ("click", "--help"), ("arkaudit.configuration.config", "check"), ("pydantic", "check"),
-    ("scrapy", "crawl"), ("twisted.internet.asyncioreactor", "check"), ("sqlalchemy", "history"), ("pandas", "report"),
+    ("scrapy", "crawl"), ("twisted.internet.asyncioreactor", "check"), ("sqlalchemy", "explain"), ("pandas", "report"),
     ("crawler.spiders.arks_spider", "run"), ("lxml", "extract"), ("reports.exports", "report"), ("rich.table", "triage"),
-    ("arkaudit.commands.schedule_command", "schedule"), ("arkaudit.upkeep.stores", "store"), ("arkaudit.demo.show", "demo"),
+    ("arkaudit.commands.schedule_command", "schedule"), ("arkaudit.upkeep.stores", "store"),
     ("arkaudit.upkeep.naan_registry", "registry"), ("arkaudit.schedules.notification", "notify"),
 ]  # fmt: skip
 _AS_MODULE, _AS_SCRIPT = ["-m", "arkaudit"], ["-c", "from arkaudit.__main__ import main; main()"]
@@ -155,7 +184,8 @@ def test_a_signal_while_modules_are_imported_ends_the_command_in_one_line(
     (tmp_path / "sitecustomize.py").write_text(_SIGNALLING)
     arguments = {
         "check": ["ark:/12345/x"], "crawl": ["http://127.0.0.1:9/"], "run": ["http://127.0.0.1:9/"], "extract": ["-"],
-        "history": ["ark:/12345/x"], "triage": ["list"], "schedule": ["list", "-c", "a.toml"], "store": ["check"],
+        "explain": ["ark:/12345/x", "--store", "audit.db"],
+        "triage": ["list"], "schedule": ["list", "-c", "a.toml"], "store": ["check"],
         "registry": ["show", "12148"], "notify": ["-c", "a.toml"],
     }.get(verb, [])  # fmt: skip
     (tmp_path / "a.toml").write_text('[audits.a]\nschedule = "0 3 * * *"\nseeds = ["http://127.0.0.1:9/"]\n')

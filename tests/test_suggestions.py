@@ -6,7 +6,6 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from extractors.documents import Document
 from extractors.extraction import extraction_of
 from extractors.model.ark import BETANUMERIC, Ark, shoulder_of
 from extractors.model.check_characters import (
@@ -21,19 +20,28 @@ from extractors.model.check_characters import (
     series_of,
     suggestions,
 )
-from extractors.wraps.evidence import Evidence
+from extractors.wraps.evidence import Evidence, use_evidence
 from tests.test_checkchar import mint_names, with_check
 from tests.vectors import vectors
 
 stems = st.text(BETANUMERIC, min_size=6, max_size=14)
 
 
-def test_suggestions_can_be_left_to_the_second_pass() -> None:
-    first = extraction_of(b"see ark:/12148/bpt6k107371u there", with_suggestions=False)
-    [mention] = extraction_of(b"see ark:/12148/bpt6k107371u there").mentions
-    assert mention.suggestions
-    assert first.mentions[0].suggestions == ()
-    assert Document.from_extraction("a.txt", first).decide(Evidence()).mentions == (mention,)
+def test_suggestions_are_made_by_the_evidence_in_use() -> None:
+    [mention] = extraction_of(b"see ark:/12148/bpt6k83016612f there").mentions
+    alone = mention.suggestions
+    meant = alone[-1]
+    assert len(alone) > 1
+    with use_evidence(Evidence.from_arks([Ark.parse(meant)])):
+        assert mention.suggestions[0] == meant
+    assert mention.suggestions == alone
+
+
+def test_doubtful_mentions_of_a_long_text_take_little_memory() -> None:
+    text = "".join(f"ark:/12148/bpt6k{1_000_000 + number}z and " for number in range(2_000))
+    unresolved = extraction_of(text.encode()).unresolved
+    assert len(unresolved) > 1_500
+    assert sum(len(doubt.window.text) for doubt in unresolved) < 600 * len(unresolved)
 
 
 @pytest.mark.parametrize("vector", vectors("suggestions"))

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.loopback import ON_LOOPBACK, RawServer, json_lines, read_csv, reply, run_command, select
+from tests.loopback import ON_LOOPBACK, RawServer, explained_rows, read_csv, reply, run_command, select
 
 RECORD = "erc:\nwho: Rossi, Ada\nwhat: Notebook {name}\nwhen: 1952\nwhere: ark:/12x45/{name}\n"
 SUPPORT = "erc-support:\nwho: A library\nwhat: Permanent: Stable Content\nwhen: 2020\nwhere: {where}\n"
@@ -77,12 +77,13 @@ def audit(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Audit]:
 
     with RawServer(lambda _: reply(body="<title>Our promise</title>")) as policy, RawServer(respond) as server:
         urls = {name: f"{server.url}/ark:/98765/{name}" for name in NAMES}
-        options = ("--explain", "--format", "jsonl", "--conformance", "--backoff", "0.6", "--store", folder / "a.db")
+        options = ("--conformance", "--backoff", "0.6", "--store", folder / "a.db")
         done = run_command("check", *ON_LOOPBACK, *options, *urls.values(), **cache)
         assert done.returncode == 0, done.stderr
         told = run_command("report", "--store", folder / "a.db", "--out", folder / "report", "--format", "csv")
         assert told.returncode == 0, told.stderr
-        rows = dict(zip(NAMES, json_lines(done.stdout), strict=True))
+        explained = explained_rows(folder / "a.db", urls.values())
+        rows = {name: explained[url] for name, url in urls.items()}
         yield Audit(server.url, policy, server, rows, folder / "a.db", folder / "report" / "tables")
 
 

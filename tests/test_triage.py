@@ -345,9 +345,9 @@ def test_the_verbs_decide_list_export_and_forget(store_path: Path) -> None:
 def test_history_lists_decisions(store_path: Path) -> None:
     decide = ("triage", "ignore", "--host", "a.example", "--until", "2199-01-01", "--reason", "it moves")
     assert run_command(*decide, "--store", store_path).returncode == 0
-    told = run_command("history", "ark:12x45/x5", "--store", store_path).stdout
+    told = run_command("explain", "ark:12x45/x5", "--store", store_path).stdout
     assert told.count("ignored until 2199-01-01 by host a.example: it moves") == 1
-    row = json.loads(run_command("history", "ark:12x45/x7", "--store", store_path, "--format", "json").stdout)
+    row = json.loads(run_command("explain", "ark:12x45/x7", "--store", store_path, "--format", "jsonl").stdout)
     assert row["urls"][0]["decisions"] == []
 
 

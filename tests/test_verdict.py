@@ -10,6 +10,7 @@ import pytest
 
 from crawler.answers.answer import read_answer
 from crawler.answers.facts import OUTCOME_OF_END, AnswerFacts, status_outcome
+from crawler.answers.likeness import page_digest
 from crawler.answers.metadata_facts import MetadataFacts
 from crawler.answers.object_facts import ControlContrast, ObjectFacts, Signs
 from crawler.model.observations import (
@@ -28,6 +29,7 @@ from crawler.model.observations import (
     TlsResult,
     Verdict,
 )
+from crawler.model.resolving import SUCCESSES
 from crawler.verdicts.access import OBJECT_RULES, WORTH
 from crawler.verdicts.commitment import COMMITMENT_RULES, CommitmentFacts
 from crawler.verdicts.inflection import METADATA_RULES
@@ -67,6 +69,7 @@ def observation(question: Question, told: dict[str, Any], url: str = URL) -> Obs
     answer = read_answer(
         body, told.get("type", "text/plain"), Ark.parse(asked.partition("?")[0]) if "ark:" in asked else None
     )
+    is_page = chain[-1] in SUCCESSES and told.get("complete", True)
     return Observation(
         ark, url, question, asked, hops, ChainEnd.ANSWERED,
         attempt=told.get("attempt", 1),
@@ -77,6 +80,7 @@ def observation(question: Question, told: dict[str, Any], url: str = URL) -> Obs
         body_complete=told.get("complete", True),
         record=answer.record,
         similarity=answer.similarity,
+        page_digest=page_digest(answer.text or "", answer.references, urls[-1], ark) if is_page else None,
         facts=answer.facts,
         rendering=Rendering(**{"browser": "Chromium 1", **told["rendering"]}) if "rendering" in told else None,
     )  # fmt: skip
@@ -102,6 +106,7 @@ def verdict_on(vector: dict[str, Any]) -> Verdict:
             **controls,
             controls_again=[facts(Question.CONTROL_AGAIN, told, url) for told in vector.get("controls_again", [])],
             neighbours=vector.get("neighbours", 0),
+            copies=vector.get("copies", 0),
             earlier=[observation(Question(name), told, url) for name, told in vector.get("earlier", [])],
             tls={
                 (host, 443): TlsResult(host, 443, False, reason, "") for host, reason in vector.get("tls", {}).items()

@@ -31,6 +31,7 @@ DIRECTIONS = {
     "whole_elsewhere": {"join", "end"},
     "check_character_decides": {"join", "end"},
     "numbering_follows": {"end"},
+    "date_follows": {"end"},
     "shape_decides": {"join", "end"},
     "qualifier_decides": {"join", "end"},
     "hyphen_at_wrap": {"join"},

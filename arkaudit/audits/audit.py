@@ -80,10 +80,12 @@ _AHEAD_BYTES = 2_500_000
 
 
 class AuditInterrupted(RunInterrupted):
-    """Raised by `Audit.run` after a signal. Observations are stored; they are judged if there was time."""
+    """Raised by `Audit.run` after a signal, or by the time limit of a check. Observations are stored; they are judged if
+    there was time.
+    """
 
-    def __init__(self, run_id: int) -> None:
-        super().__init__()
+    def __init__(self, run_id: int, *, is_by_time: bool = False) -> None:
+        super().__init__(is_by_time=is_by_time)
         self.run_id = run_id
 
 
@@ -233,6 +235,8 @@ class Audit:
             "readings": self._candidate_readings(),
             "rules": rules,
             "rendering": config.render.options,
+            # In a run, the limit is for the crawl.
+            "max_time_s": config.crawl.max_time if self.seeds is None else None,
         }
 
     def _mementos(self, progress: RunProgress) -> dict[str, Any]:
@@ -357,7 +361,7 @@ def record_end(
         with suppress(StoreUnwritable):
             on_interrupt(interrupt)
             store.end_run(run_id, at=now(), state=INTERRUPTED)
-        raise AuditInterrupted(run_id) from None
+        raise AuditInterrupted(run_id, is_by_time=getattr(interrupt, "is_by_time", False)) from None
     except Exception:
         with suppress(StoreUnwritable):
             store.end_run(run_id, at=now(), state=FAILED)

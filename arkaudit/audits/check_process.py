@@ -126,7 +126,7 @@ def _answer(request: Mapping[str, Any]) -> list[Verdict] | BaseException:
         verdicts, run = judge_lines(asked, mentions, config, request["store"])
     except (StoreError, UserMistake) as problem:
         return type(problem)(str(problem))
-    if run.was_interrupted:
+    if run.interruption is not None:
         return KeyboardInterrupt()
     return [verdict for verdict in verdicts if isinstance(verdict, Verdict)]
 

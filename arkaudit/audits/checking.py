@@ -51,7 +51,7 @@ class CheckResult:
 
     rows: Sequence[dict[str, Any]]
     """One row for each line of input, in order; after an interruption only lines with a verdict."""
-    was_interrupted: bool
+    interruption: AuditInterrupted | None
     results: RunResults
     """Object outcomes of the rows."""
     known: str
@@ -76,7 +76,7 @@ class CheckRun:
 
     verdicts: Mapping[Pair, Verdict]
     """Verdicts in the order in which they were first made."""
-    was_interrupted: bool
+    interruption: AuditInterrupted | None
     decided: Mapping[Pair, TriagedArk]
     """Triage decisions."""
     observed: RunObservations | None
@@ -93,7 +93,7 @@ def check_lines(
     store_file: Path | None,
     *,
     lines: Mapping[str, Sequence[str]] | None,
-    explain: bool,
+    explain: bool = False,
     resume: bool | None,
 ) -> CheckResult:
     """Resolve and judge the ARKs in the lines *asked*; with *explain* each row explains its verdict.
@@ -128,12 +128,12 @@ def judge_lines(
     def verdict_on(mention: Mention) -> Verdict | None:
         ark, url = targets[mention]
         verdict = run.verdicts.get((str(ark), url))
-        return verdict if verdict is not None or run.was_interrupted else unobserved_verdict(ark, url)
+        return verdict if verdict is not None or run.interruption else unobserved_verdict(ark, url)
 
     return [verdict_on(one) if isinstance(one, Mention) else one for one in mentions], run
 
 
-def recheck_arks(again: Sequence[KnownArk], config: Config, store_file: Path, *, explain: bool) -> CheckResult:
+def recheck_arks(again: Sequence[KnownArk], config: Config, store_file: Path) -> CheckResult:
     """Request ARKs of a store again at the URLs of their last check.
 
     A check of the same ARKs that was killed before it judged anything is resumed. Raises `crawler.store.StoreError`.
@@ -141,7 +141,7 @@ def recheck_arks(again: Sequence[KnownArk], config: Config, store_file: Path, *,
     targets = [(Ark.parse(due_ark.ark), due_ark.request_url) for due_ark in again]
     seeds = ["due", fingerprint([f"{ark} {url}" for ark, url in targets])]
     with open_run("check", seeds, config, store_file, resume=None) as begun:
-        return _result_by_url(_run(begun, targets, explain=explain))
+        return _result_by_url(_run(begun, targets))
 
 
 def recovered_arks(again: Iterable[KnownArk], outcomes: Mapping[Subject, str]) -> list[KnownArk]:
@@ -152,7 +152,7 @@ def recovered_arks(again: Iterable[KnownArk], outcomes: Mapping[Subject, str]) -
 
 
 def check_dataset_arks(
-    dataset: DatasetDocuments, config: Config, store_file: Path | None, *, explain: bool, resume: bool | None
+    dataset: DatasetDocuments, config: Config, store_file: Path | None, *, resume: bool | None
 ) -> CheckResult:
     """Store the documents of a *dataset*, then resolve each ARK that they cite once at each request URL.
 
@@ -163,7 +163,7 @@ def check_dataset_arks(
     with open_run("check", seeds, config, store_file, resume=resume) as begun:
         # A part of a dataset does not show how many more documents cite an ARK.
         most = None if dataset.is_whole else MOST_PLACES
-        return _result_by_url(_run(begun, dataset=dataset, explain=explain, most_places=most))
+        return _result_by_url(_run(begun, dataset=dataset, most_places=most))
 
 
 def _run(
@@ -172,7 +172,7 @@ def _run(
     readings: Mapping[str, Sequence[CandidateReading]] | None = None,
     *,
     dataset: DatasetDocuments | None = None,
-    explain: bool,
+    explain: bool = False,
     most_places: int | None = None,
 ) -> CheckRun:
     """Run a check of *targets* or of a *dataset*; judge a finished one again by its observations."""
@@ -182,7 +182,7 @@ def _run(
         verdicts[_pair(verdict)] = verdict
 
     store, config = begun.store, begun.config
-    was_interrupted = False
+    interruption = None
     if begun.finished_run is not None:
         run_id = begun.finished_run
         registry = load_registry()
@@ -197,13 +197,13 @@ def _run(
             audit = Audit(config, store, dataset=dataset, targets=targets, readings=readings or {}, on_verdict=collect)
             run_id = audit.run("check", begun.decision)
         except AuditInterrupted as stopped:
-            run_id, was_interrupted = stopped.run_id, True
+            run_id, interruption = stopped.run_id, stopped
     decided = store.triaged_arks(run_id)
     first_problems = _problems(verdicts.values(), decided)[:MOST_FAULTS]
     places = store.places_of([_pair(verdict) for verdict in first_problems])
     return CheckRun(
         verdicts,
-        was_interrupted,
+        interruption,
         decided,
         RunObservations(store.observations(run_id)) if explain else None,
         {record.request_url: record for record in store.mementos(run_id)},
@@ -252,7 +252,7 @@ def _result(
 
     return CheckResult(
         printed,
-        run.was_interrupted,
+        run.interruption,
         RunResults(outcomes, tokens),
         count_words(run.decided),
         faults=tuple(map(fault, problems[:MOST_FAULTS])),

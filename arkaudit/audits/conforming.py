@@ -6,15 +6,18 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from arkaudit.audits.audit import begin, record_end, warn_if_anonymous
 from arkaudit.audits.resuming import fingerprint, open_run
 from arkaudit.configuration.config import Config, Host
 from arkaudit.configuration.setting_values import resolver_url
 from arkaudit.output.progress import RunProgress
+from crawler.answers.facts import AnswerFacts
 from crawler.conformance.conformance import questions_of, requirements
 from crawler.conformance.plan import NAMES_A_MINUTE, NamedArk, Probe, comparison_probes, probes
 from crawler.model.observations import Observation, Question
+from crawler.model.resolving import resolver_of
 from crawler.process import RunFaults, SpiderStage, run_stages
 from crawler.spiders.conformance_spider import ConformanceSpider
 from crawler.spiders.seeds import mention_in
@@ -31,6 +34,19 @@ class ConformanceTest:
     seeds: tuple[str, ...]
     """The test's identity: a command with the same seeds resumes it."""
     probes: tuple[Probe, ...]
+    resolver: str = ""
+    questions: frozenset[Question] = frozenset()
+
+    def in_other_form(self, observations: Iterable[Observation]) -> list[Probe]:
+        """Return the probes of ARKs that the resolver knows only with the other form of the label."""
+        last = {(seen.request_url, seen.question): AnswerFacts(seen) for seen in observations}
+        again: list[Probe] = []
+        for (url, question), answer in last.items():
+            other = last.get((url, Question.OTHER_LABEL))
+            if question is Question.OBJECT and not answer.is_reached and other is not None and other.is_reached:
+                named = NamedArk(answer.ark, other.asked_url.removeprefix(resolver_of(url)))
+                again += (probe for probe in probes(self.resolver, named) if probe.question in self.questions)
+        return again
 
 
 def conformance_test(
@@ -48,7 +64,7 @@ def conformance_test(
     arks, gone_arks = _arks(named), _arks(gone)
     if not arks and not gone_arks:
         raise UserMistake("name a working ARK of the resolver by --ark or --from")
-    questions = questions_of(only)
+    questions = questions_of(only) | {Question.OBJECT, Question.OTHER_LABEL}
     asked = [probe for at, ark in enumerate(arks) for probe in probes(resolver, ark, is_own=is_own and at == 0)]
     asked += [probe for ark in gone_arks for probe in probes(resolver, ark, is_gone=True)]
     return ConformanceTest(
@@ -59,7 +75,9 @@ def conformance_test(
             *only,
             *(["own"] if is_own else []),
         ),
-        tuple(probe for probe in asked if probe.question in questions),
+        tuple(probe for probe in asked if probe.question in questions or probe.question is Question.TOMBSTONE),
+        resolver,
+        questions,
     )
 
 
@@ -67,9 +85,9 @@ def conformance_test(
 class ComparisonTest(ConformanceTest):
     """A test that compares two resolvers."""
 
-    arks: tuple[NamedArk, ...]
-    old: str
-    new: str
+    arks: tuple[NamedArk, ...] = ()
+    old: str = ""
+    new: str = ""
 
     @classmethod
     def parse(cls, new: str, old: str, named: Iterable[str]) -> ComparisonTest:
@@ -82,7 +100,8 @@ class ComparisonTest(ConformanceTest):
         if not arks:
             raise UserMistake("name the ARKs for the comparison by --ark or --from")
         seeds = (new, f"against {old}", fingerprint([ark.written for ark in arks]))
-        return cls(seeds, tuple(comparison_probes((old, new), arks)), arks, old, new)
+        probes_of_both = tuple(comparison_probes((old, new), arks))
+        return cls(seeds, probes_of_both, arks=arks, old=old, new=new)
 
 
 def _arks(texts: Iterable[str]) -> tuple[NamedArk, ...]:
@@ -120,7 +139,11 @@ def answers(
                 urls = {probe.request_url for probe in test.probes if probe.question is Question.OBJECT}
                 left = urls - Frontier(store, run_id, ConformanceSpider.name).settled_forms()
                 progress.stage("ARKs", len(urls), done=len(urls) - len(left), urls=left)
-                stages = [SpiderStage(ConformanceSpider, lambda: given)]
+
+                def other_form() -> dict[str, Any]:
+                    return given | {"probes": test.in_other_form(store.observations(run_id))}
+
+                stages = [SpiderStage(ConformanceSpider, lambda: given), SpiderStage(ConformanceSpider, other_form)]
                 run_stages(stages, config.settings(), faults=faults, on_start=progress.watch)
         yield store.observations(run_id)
 

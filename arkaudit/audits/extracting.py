@@ -104,6 +104,7 @@ class MistypedArk:
     """0 for documents without pages."""
     as_written: str
     suggestions: tuple[str, ...]
+    """For the first mistyped ARKs of a document."""
 
     @property
     def subject(self) -> Subject:
@@ -152,11 +153,14 @@ class CountedDocument:
     def from_document(cls, render: Callable[[Document], Any], document: Document) -> CountedDocument:
         """Render and count a document. It is a method of a module-level class, so that another process can run it."""
         mentions, name = document.mentions, document.name
-        failing = (one for one in mentions if one.check is CheckCharacter.FAILS)
-        mistyped = {MistypedArk(name, one.page or 0, one.as_written, one.suggestions) for one in failing}
+        failing = {(one.page or 0, one.as_written): one for one in mentions if one.check is CheckCharacter.FAILS}
+        mistyped = [
+            MistypedArk(name, *key, failing[key].suggestions if index < MOST_FAULTS else ())
+            for index, key in enumerate(sorted(failing))
+        ]
         citations = {one.citation for one in mentions}
         repaired = {one.citation for one in mentions if one.repairs}
-        return cls(render(document), len(citations), len(repaired), tuple(sorted(mistyped)))
+        return cls(render(document), len(citations), len(repaired), tuple(mistyped))
 
 
 @dataclass(slots=True)

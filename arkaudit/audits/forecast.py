@@ -1,273 +1,134 @@
-"""Forecast the requests of a run to each host and their minimum duration, for `--dry-run`."""
+"""The requests of a run to each host and their minimum duration, for `--dry-run`."""
 
 from __future__ import annotations
 
 import json
+import sys
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from itertools import zip_longest
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rich.box import SIMPLE_HEAD
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
-
-from arkaudit.output.exits import say
-from arkaudit.output.output_rows import whole
-from crawler.model.observations import HostTraffic
-from crawler.politeness.pacing import Allowance
+from arkaudit.output import output_rows as rows
 from extractors.model.ark import Ark
 from extractors.model.files import is_file, path_exists
 from extractors.model.urls import origin_of
-from reports.languages.display import duration, escape_invisible
+from reports.languages.display import count_noun, duration, escape_invisible
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from arkaudit.configuration.config import Config
-    from arkaudit.datasets.documents import DatasetDocuments
-    from crawler.history.rechecking import KnownArk
     from crawler.spiders.seeds import Seeds
 
-
-#: Requests for an ARK with metadata, and for one without; `tests/test_asking.py` checks the figures.
+#: Requests for an ARK without metadata, and for one with metadata; `tests/test_asking.py` checks the figures.
 LEAST_AN_ARK, MOST_AN_ARK = 2.2, 4.2
 #: Number of hosts that are listed.
-MOST_ROWS = 40
-
-
-@dataclass(frozen=True, slots=True)
-class HostPlan:
-    """The requests to one host."""
-
-    host: str
-    arks: int | None
-    """Number of ARKs to request; None if it depends on answers."""
-    least: int
-    """Minimum number of requests, with robots.txt and the certificate probe."""
-    most: int
-    """Maximum number of requests."""
-    allowance: Allowance
-
-    def seconds(self, requests: int) -> float:
-        """Return the minimum duration of *requests* at the interval of the host."""
-        return (requests - 1) * self.allowance.interval_s
-
-
-@dataclass(frozen=True, slots=True)
-class Forecast:
-    """The requests to all hosts."""
-
-    hosts: tuple[HostPlan, ...]
-    """Hosts in descending order of duration."""
-    notes: tuple[str, ...] = ()
-    """Sentences about costs that are not known in advance."""
-
-    @property
-    def slowest(self) -> HostPlan | None:
-        """The host that determines the duration, because hosts are asked in parallel."""
-        return self.hosts[0] if self.hosts else None
-
-
-AllowanceOf = Callable[[str], Allowance]
-
-
-def plan_of_arks(targets: Iterable[tuple[Ark, str]], allowance_of: AllowanceOf) -> Forecast:
-    """Return the forecast for a check of ARKs at their URLs; examples and tests are not requested."""
-    hosts = _hosts_of_arks(targets, allowance_of)
-    return Forecast(_slowest_first(hosts), _NOTES if hosts else ())
-
-
-def plan_of_crawl(seeds: Sequence[str], past: PastRun | None, allowance_of: AllowanceOf) -> Forecast:
-    """Return the forecast for a run over the URLs *seeds*, from the traffic of a *past* run if there is one."""
-    if past is None:
-        counts = Counter(map(origin_of, seeds))
-        hosts = [_host_plan(host, None, counts[host], counts[host], allowance_of) for host in counts]
-        unknown = "the number of documents and ARKs is not known before the first run over these seeds"
-        return Forecast(_slowest_first(hosts), (unknown, *_NOTES))
-    plans = {}
-    for traffic in past.traffic:
-        allowance = allowance_of(traffic.host)
-        interval_s = max(allowance.interval_s, traffic.crawl_delay_s or 0.0)
-        slower = replace(allowance, interval_s=interval_s)
-        plans[traffic.host] = HostPlan(traffic.host, None, traffic.requests, traffic.requests, slower)
-    for plan in _hosts_of_arks(past.cited, allowance_of):
-        before = plans.get(plan.host)
-        # Both spiders ask this host, at the interval of the past run.
-        if before is not None:
-            least, most = before.least + plan.least, before.most + plan.most
-            plan = replace(before, arks=plan.arks, least=least, most=most)
-        plans[plan.host] = plan
-    note = f"estimated from the run of {past.started_at} over these seeds"
-    return Forecast(_slowest_first(plans.values()), (note, *_NOTES))
-
-
-def _hosts_of_arks(targets: Iterable[tuple[Ark, str]], allowance_of: AllowanceOf) -> list[HostPlan]:
-    arks = Counter(origin_of(url) for ark, url in targets if not ark.is_skipped)
-    return [
-        _host_plan(host, count, round(count * LEAST_AN_ARK), round(count * MOST_AN_ARK), allowance_of)
-        for host, count in arks.items()
-    ]
-
-
-def _host_plan(host: str, arks: int | None, least: int, most: int, allowance_of: AllowanceOf) -> HostPlan:
-    """Return the plan for a host, with the request for robots.txt and the certificate probe."""
-    besides = 2 if host.startswith("https:") else 1
-    return HostPlan(host, arks, least + besides, most + besides, allowance_of(host))
-
-
-def _slowest_first(hosts: Iterable[HostPlan]) -> tuple[HostPlan, ...]:
-    return tuple(sorted(hosts, key=lambda plan: (-plan.seconds(plan.most), -plan.most, plan.host)))
-
-
+_MOST_ROWS = 40
 _NOTES = (
     "targets of redirects get requests of their own, at their own intervals",
     "a host may want longer intervals (robots.txt) or pauses (Retry-After)",
+    "nothing was sent",
 )
 
 
-def _table(plan: Forecast) -> Table:
-    table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
-    table.add_column("host")
-    for heading in ("ARKs", "requests", "interval", "at least"):
-        table.add_column(heading, justify="right", no_wrap=True)
-    for host in plan.hosts[:MOST_ROWS]:
-        table.add_row(
-            Text(escape_invisible(host.host), overflow="fold"),
-            "" if host.arks is None else str(host.arks),
-            span(str(host.least), str(host.most)),
-            duration(host.allowance.interval_s),
-            span(duration(host.seconds(host.least)), duration(host.seconds(host.most))),
-        )
-    return table
+@dataclass(frozen=True, slots=True)
+class HostLoad:
+    """The requests to one host."""
+
+    host: str
+    least: int
+    """Minimum number of requests, with robots.txt and the certificate probe."""
+    most: int
+    interval_s: float
+
+    @property
+    def least_s(self) -> float:
+        """The minimum duration of the requests."""
+        return (self.most - 1) * self.interval_s
 
 
-def _lines(plan: Forecast) -> Iterator[str]:
-    if len(plan.hosts) > MOST_ROWS:
-        yield f"and {len(plan.hosts) - MOST_ROWS} hosts more"
-    least, most = (sum(getattr(host, name) for host in plan.hosts) for name in ("least", "most"))
-    if plan.slowest is None:
-        yield "no request would be sent"
+def loads_of_arks(targets: Iterable[tuple[Ark, str]], interval_of: Callable[[str], float]) -> list[HostLoad]:
+    """Return the load of a check of ARKs at their URLs on each host; examples and tests are not requested."""
+    counts = Counter(origin_of(url) for ark, url in targets if not ark.is_skipped)
+    return _loads({host: (count * LEAST_AN_ARK, count * MOST_AN_ARK) for host, count in counts.items()}, interval_of)
+
+
+def loads_of_crawl(
+    seeds: Iterable[str], requests_before: Mapping[str, int] | None, interval_of: Callable[[str], float]
+) -> list[HostLoad]:
+    """Return the load of a run over the URLs *seeds* on each host: *requests_before* of the last run, or the seeds."""
+    counts = Counter(map(origin_of, seeds)) if requests_before is None else requests_before
+    return _loads({host: (count, count) for host, count in counts.items()}, interval_of)
+
+
+def _loads(counts: Mapping[str, tuple[float, float]], interval_of: Callable[[str], float]) -> list[HostLoad]:
+    """Return the load on each host, the slowest first, with its robots.txt and certificate probe."""
+    loads = []
+    for host, (least, most) in counts.items():
+        besides = 2 if host.startswith("https:") else 1
+        loads.append(HostLoad(host, round(least) + besides, round(most) + besides, interval_of(host)))
+    return sorted(loads, key=lambda load: (-load.least_s, -load.most, load.host))
+
+
+def forecast_lines(loads: list[HostLoad]) -> Iterator[str]:
+    """Yield the lines of a forecast: hosts, requests and durations, the slowest host first."""
+    for load in loads[:_MOST_ROWS]:
+        pace = f"one every {duration(load.interval_s)}" if load.interval_s else "without an interval"
+        yield f"{load.host}: {_range(load.least, load.most)}, {pace}: at least {duration(load.least_s)}"
+    if len(loads) > _MOST_ROWS:
+        yield f"and {len(loads) - _MOST_ROWS} hosts more"
+    if loads:
+        requests = _range(sum(load.least for load in loads), sum(load.most for load in loads))
+        slowest = f"at least {duration(loads[0].least_s)}: {loads[0].host} takes longest"
+        yield f"{count_noun(len(loads), 'host')}, {requests}, {slowest}"
+        yield from _NOTES
     else:
-        slowest = plan.slowest
-        takes = span(duration(slowest.seconds(slowest.least)), duration(slowest.seconds(slowest.most)))
-        hosts = f"{len(plan.hosts)} host{'s' if len(plan.hosts) > 1 else ''}"
-        yield f"{hosts}, {span(str(least), str(most))} requests, at least {takes}: {slowest.host} takes longest"
-    yield from plan.notes
-    yield "nothing was sent"
+        yield f"no request would be sent; {_NOTES[-1]}"
 
 
-def span(least: str, most: str) -> str:
-    """Return the words for a range of two values, or for one if they are equal.
-
-    >>> span("4", "4"), span("4", "7"), span("4 min", "7 min"), span("50 s", "2 min")
-    ('4', '4 to 7', '4 to 7 min', '50 s to 2 min')
-    """
-    if least == most:
-        return least
-    words = [(one, other) for one, other in zip_longest(least.split(), most.split())]
-    same_unit = len(words) == 2 and words[1][0] == words[1][1]
-    return f"{words[0][0] if same_unit else least} to {most}"
+def _range(least: int, most: int) -> str:
+    return f"{least} to {most} requests" if least < most else count_noun(most, "request")
 
 
 # -- `--dry-run`
 
 
-def print_check_forecast(asked: Sequence[str], config: Config) -> None:
-    """Print the forecast for a check of the lines *asked*."""
-    from arkaudit.audits.checking import targets
-
-    _print_ark_forecast(targets(asked, config), config)
+def print_forecast_of_arks(targets: Iterable[tuple[Ark, str]], config: Config) -> None:
+    """Print the forecast for a check of ARKs at their URLs."""
+    _print(loads_of_arks(targets, _interval_of(config)), [])
 
 
-def print_due_forecast(again: Sequence[KnownArk], config: Config) -> None:
-    """Print the forecast for a check of due ARKs."""
-    _print_ark_forecast([(Ark.parse(due_ark.ark), due_ark.request_url) for due_ark in again], config)
-
-
-def print_dataset_forecast(dataset: DatasetDocuments, config: Config) -> None:
-    """Print the forecast for a check of a *dataset*."""
-    from crawler.model.registry import load_registry
-
-    registry = load_registry()
-    targets = dataset.targets(config.resolver)
-    _print_ark_forecast([(ark, url) for ark, url in targets if not registry.is_shoulder(ark)], config)
-
-
-def _print_ark_forecast(targets: Sequence[tuple[Ark, str]], config: Config) -> None:
-    """Print the forecast for a check of ARKs. With ``--direct``, some are first requested at the registry's target."""
-    if config.resolve.direct:
-        from crawler.asking.questions import FallbackUrls
-        from crawler.model.registry import load_registry
-
-        registry = load_registry()
-        asked = []
-        for ark, url in targets:
-            fallbacks = FallbackUrls.for_ark(ark, url, registry=registry, global_resolver=config.resolver)
-            is_direct = fallbacks.at_registry is not None and fallbacks.at_global is None
-            asked.append((ark, fallbacks.at_registry if is_direct and fallbacks.at_registry else url))
-        targets = asked
-    _print_forecast(plan_of_arks(targets, config.allowance), config)
-
-
-def print_run_forecast(seeds: Seeds, config: Config, store_file: Path) -> None:
+def print_forecast_of_run(seeds: Seeds, config: Config, store_file: Path) -> None:
     """Print the forecast for a run over *seeds*, from the last one in the store.
 
     Raises `crawler.store.StoreUnopenable`.
     """
-    past = last_run(store_file, seeds.names)
-    _print_forecast(plan_of_crawl(seeds.urls, past, config.allowance), config)
-
-
-def _print_forecast(plan: Forecast, config: Config) -> None:
-    """Print a forecast, after notes about requests whose number depends on answers."""
+    before = requests_of_last_run(store_file, seeds.names)
+    words = "estimated from the last run over these seeds"
+    if before is None:
+        words = "the number of documents and ARKs is not known before the first run over these seeds"
+    notes = [words]
     if config.memento.timegate:
-        say(f"for each ARK that fails, {config.memento.timegate} gets one request more")
+        notes.append(f"for each ARK that fails, {config.memento.timegate} gets one request more")
     if config.render.enabled:
-        most = f"up to {config.render.max_requests} requests of its own"
-        say(f"each page that needs JavaScript is fetched once more, with {most}")
-    console = Console()
-    with whole(console):
-        if plan.hosts:
-            console.print(_table(plan))
-        for line in _lines(plan):
-            console.print(escape_invisible(line), highlight=False, markup=False, soft_wrap=True)
+        notes.append(
+            f"each page that needs JavaScript is fetched once more, with up to {config.render.max_requests} requests"
+        )
+    _print(loads_of_crawl(seeds.urls, before, _interval_of(config)), notes)
 
 
-# -- the last run over the same seeds
-
-_RUNS = """
-    select run_id, command, started_at, seeds from run
-    where command in ('run', 'crawl') and state = 'finished' order by run_id desc
-"""
-_CITED = """
-    select distinct ark.ark, mention.request_url
-    from mention join ark using (ark_id) join document using (document_id)
-    where document.run_id = ? and mention.request_url is not null and not exists (
-        select * from mention as later where later.document_id = mention.document_id
-        and later.ordinal = mention.ordinal and later.decided > mention.decided
-    )
-    order by 1, 2
-"""
-_TRAFFIC = "select host, requests, failures, interval_s, crawl_delay_s, given_up from host_traffic where run_id = ?"
+def _interval_of(config: Config) -> Callable[[str], float]:
+    return lambda host: config.allowance(host).interval_s
 
 
-@dataclass(frozen=True, slots=True)
-class PastRun:
-    """A finished run and its traffic."""
-
-    run_id: int
-    started_at: str
-    traffic: tuple[HostTraffic, ...]
-    cited: tuple[tuple[Ark, str], ...] = ()
-    """ARKs of a crawl, which were not requested yet, with their request URLs."""
+def _print(loads: list[HostLoad], notes: Iterable[str]) -> None:
+    rows.write_all((f"{escape_invisible(line)}\n" for line in (*notes, *forecast_lines(loads))), sys.stdout)
 
 
-def last_run(store: Path, seeds: Sequence[str]) -> PastRun | None:
-    """Return the newest finished run or crawl over exactly these *seeds*, or None.
+def requests_of_last_run(store: Path, seeds: Iterable[str]) -> dict[str, int] | None:
+    """Return the requests to each host in the newest finished run over exactly these *seeds*, or None.
 
     Raises `crawler.store.StoreUnopenable` for a file that is no store of this version.
     """
@@ -275,14 +136,14 @@ def last_run(store: Path, seeds: Sequence[str]) -> PastRun | None:
         return None
     from reports.store.store_reading import read_store
 
-    def newest(connection: Connection) -> PastRun | None:
-        execute = connection.exec_driver_sql
-        for run_id, command, started_at, run_seeds in execute(_RUNS):
-            if json.loads(run_seeds) == list(seeds):
-                traffic = tuple(HostTraffic(*row) for row in execute(_TRAFFIC, (run_id,)))
-                cited = execute(_CITED, (run_id,)).all() if command == "crawl" else ()
-                arks = tuple((Ark.parse(ark), url) for ark, url in cited)
-                return PastRun(run_id, started_at, traffic, arks)
+    wanted = list(seeds)
+
+    def newest(connection: Connection) -> dict[str, int] | None:
+        runs = "SELECT run_id, seeds FROM run WHERE command = 'run' AND state = 'finished' ORDER BY run_id DESC"
+        traffic = "SELECT host, requests FROM host_traffic WHERE run_id = ?"
+        for run_id, run_seeds in connection.exec_driver_sql(runs):
+            if json.loads(run_seeds) == wanted:
+                return {row.host: row.requests for row in connection.exec_driver_sql(traffic, (run_id,))}
         return None
 
     return read_store(store, newest)

@@ -154,9 +154,11 @@ def run(
     for check in checks_before_run(config, store_file, out, formats).values():
         check()
     if dry_run:
-        from arkaudit.audits.forecast import print_run_forecast
+        from arkaudit.audits.audit import warn_if_anonymous
+        from arkaudit.audits.forecast import print_forecast_of_run
 
-        print_run_forecast(named, config, store_file)
+        warn_if_anonymous(config)
+        print_forecast_of_run(named, config, store_file)
         return
     with _turn(config, config_file, scheduled):
         with open_run("run", seeds, config, store_file, resume=resume) as begun:

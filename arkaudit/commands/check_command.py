@@ -17,11 +17,12 @@ from arkaudit.commands.options import (
     fail_on_option,
     flag,
     inventory_option,
+    max_time_option,
     repeatable,
     request_options,
     resume_option,
     store_file_option,
-    verdict_options,
+    verdict_format_option,
 )
 from arkaudit.output.exits import after_check, also_in, check_total, end_interrupted, exit_on, print_ending
 from extractors.model.errors import UserMistake
@@ -43,7 +44,7 @@ if TYPE_CHECKING:
     help="Read ARKs from a file (one per line), a dataset (arkaudit dataset make) or an access log (log:FILE).",
 )
 @inventory_option
-@verdict_options
+@verdict_format_option
 @flag("--conformance", help="Also request one ARK of each resolver in up to ten other spellings.")
 @dry_run_option
 @store_file_option(help="Keep every request and answer in this file.")
@@ -52,13 +53,13 @@ if TYPE_CHECKING:
 @repeatable("--prefix", "prefixes", metavar="ARK", help="With --inventory: only ARKs that begin so. Repeatable.")
 @fail_on_option
 @baseline_options
+@max_time_option
 @request_options
 def check(
     arks: tuple[str, ...],
     from_file: str | None,
     inventory: Path | None,
-    form: str | None,
-    explain: bool,
+    form: str,
     conformance: bool,
     dry_run: bool,
     store_file: Path | None,
@@ -75,7 +76,7 @@ def check(
 
     \b
     arkaudit check ark:12148/btv1b8449691v
-    arkaudit check ark:12148/btv1b8449691v --explain --conformance
+    arkaudit check ark:12148/btv1b8449691v --conformance
     arkaudit check --from arks.txt --format table --store audit.db
     arkaudit check --from dataset/ --store audit.db
     arkaudit check --inventory ours.csv --store audit.db
@@ -84,7 +85,6 @@ def check(
     from arkaudit.output.baseline import Baseline
     from crawler.spiders.seeds import split_arks
 
-    require_readable_form(form, explain=explain)
     accepted = Baseline.read(baseline, write_baseline)
     fail_on = tuple(accepted.fail_on(fail_on))
     config = config_of(config_file, {**options, "conformance": conformance, "conformance_from": 1})
@@ -107,14 +107,15 @@ def check(
             why = "give ARKs, --from FILE or --inventory FILE; arkaudit recheck checks the ARKs of a store again"
         raise UserMistake(f"nothing to check: {why}")
     if dry_run:
-        from arkaudit.audits.forecast import print_check_forecast, print_dataset_forecast
+        from arkaudit.audits.checking import targets
+        from arkaudit.audits.forecast import print_forecast_of_arks
 
-        print_check_forecast(asked, config) if dataset is None else print_dataset_forecast(dataset, config)
+        print_forecast_of_arks(targets(asked, config) if dataset is None else dataset.targets(config.resolver), config)
         return
     from arkaudit.audits.checking import check_dataset_arks, check_lines
 
     if dataset is not None:
-        done = check_dataset_arks(dataset, config, store_file, explain=explain, resume=resume)
+        done = check_dataset_arks(dataset, config, store_file, resume=resume)
     else:
         lines: defaultdict[str, list[str]] = defaultdict(list, logged)
         for number, line in from_lines.items():
@@ -122,46 +123,31 @@ def check(
                 lines[text].append(f"{from_file}:{number}")
         for text in listed:
             lines[text].append(str(inventory))
-        done = check_lines(asked, config, store_file, lines=lines, explain=explain, resume=resume)
-    print_check(done, form, config, store_file, config_file, explain=explain)
+        done = check_lines(asked, config, store_file, lines=lines, resume=resume)
+    print_check(done, form, config, store_file, config_file)
     exit_on(fail_on, accepted.without_accepted(done.results, fail_on).tokens)
 
 
-def require_readable_form(form: str | None, *, explain: bool) -> None:
-    """Raise `UserMistake` if explanations are wanted in a table."""
-    if explain and form == "table":
-        raise UserMistake("a table has no explanations: give --explain alone, or with --format jsonl")
-
-
 def print_check(
-    done: CheckResult,
-    form: str | None,
-    config: Config,
-    store_file: Path | None,
-    config_file: Path | None,
-    *,
-    explain: bool,
+    done: CheckResult, form: str, config: Config, store_file: Path | None, config_file: Path | None
 ) -> None:
     """Print the verdicts of a check, and how it ended."""
     from rich.console import Console
 
-    from arkaudit.output.explaining import print_explanations
     from arkaudit.output.output_rows import print_verdicts, write_jsonl
     from arkaudit.upkeep.triage_file import report_idle_in
 
     with also_in(store_file):
         if form == "table":
             print_verdicts(done.rows, Console())
-        elif explain and form is None:
-            print_explanations(done.rows, Console())
         else:
             write_jsonl(done.rows, sys.stdout)
-    if done.was_interrupted:
-        end_interrupted(can_go_on=store_file is not None)
+    if done.interruption is not None:
+        end_interrupted(can_go_on=store_file is not None, is_by_time=done.interruption.is_by_time)
     if store_file is not None:
         report_idle_in(store_file, config)
     total = check_total(done.families, done.lines_without_ark, done.known)
-    hint = after_check(done.first_failing, store_file, config_file, is_explained=explain)
+    hint = after_check(done.first_failing, store_file, config_file)
     print_ending(done.faults, done.fault_count, total, hint)
 
 

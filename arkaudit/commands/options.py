@@ -167,6 +167,10 @@ def with_options(*options: Callable[[Any], Any]) -> Callable[[Command], Command]
     return decorate
 
 
+max_time_option = click.option(
+    "--max-time", metavar="DURATION", help="Maximum duration, such as 90m, 2h.  [default: no limit]"
+)
+"""The option for the duration of a crawl or a check."""
 request_options = with_options(optional_config_option, *_REQUESTS, _VERBOSE)
 """Adds the options of every command that sends requests."""
 asking_options = with_options(
@@ -182,7 +186,7 @@ def crawl_options(command: Command) -> Command:
     options = (
         click.option("--depth", type=int, help="Links to follow from a seed.  [default: no limit]"),
         click.option("--max-pages", type=int, help="Maximum number of documents to fetch.  [default: no limit]"),
-        click.option("--max-time", metavar="DURATION", help="Maximum duration, such as 90m, 2h.  [default: no limit]"),
+        max_time_option,
         click.option(
             "--scope",
             type=click.Choice([extent.value for extent in Extent]),
@@ -260,13 +264,10 @@ table_option = click.option(
 """The option to print a table or JSON."""
 
 
-verdict_options = with_options(
-    click.option(
-        "--format", "form", type=click.Choice(["jsonl", "table"]), help="[default: jsonl; plain text with --explain]"
-    ),
-    flag("--explain", help="Explain each step: the request, its answer, and the meaning of the answer."),
+verdict_format_option = click.option(
+    "--format", "form", type=click.Choice(["jsonl", "table"]), default="jsonl", show_default=True
 )
-"""The options for the output of a check."""
+"""The option for the output of a check."""
 
 
 def fail_on_option(command: Command) -> Command:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from arkaudit.commands.check_command import print_check, require_readable_form, selection_of
+from arkaudit.commands.check_command import print_check, selection_of
 from arkaudit.commands.options import (
     GroupedCommand,
     audit_option,
@@ -18,10 +18,11 @@ from arkaudit.commands.options import (
     dry_run_option,
     fail_on_option,
     flag,
+    max_time_option,
     repeatable,
     request_options,
     store_file_option,
-    verdict_options,
+    verdict_format_option,
 )
 from arkaudit.output.exits import exit_on, say
 from extractors.model.errors import UserMistake
@@ -49,10 +50,11 @@ if TYPE_CHECKING:
     "dead-host, means all hosts. Repeatable.",
 )
 @click.option("--limit", type=click.IntRange(min=1), help="Maximum number of ARKs.")
-@verdict_options
+@verdict_format_option
 @dry_run_option
 @fail_on_option
 @audit_option
+@max_time_option
 @request_options
 def recheck(
     store_file: Path | None,
@@ -63,8 +65,7 @@ def recheck(
     named_arks: tuple[str, ...],
     causes: tuple[str, ...],
     limit: int | None,
-    form: str | None,
-    explain: bool,
+    form: str,
     dry_run: bool,
     fail_on: tuple[str, ...],
     audit: str | None,
@@ -79,7 +80,6 @@ def recheck(
     arkaudit recheck --store audit.db --host old.example.org --limit 100
     arkaudit recheck --store audit.db --ark ark:12148/btv1b8449691v
     """  # fmt: skip
-    require_readable_form(form, explain=explain)
     config = config_of(config_file, options, audit=audit)
     selection = selection_of(chosen_naans, prefixes, hosts, named_arks)
     store_file = store_file or config.store or Path("audit.db")
@@ -89,14 +89,15 @@ def recheck(
     if not arks:
         return
     if dry_run:
-        from arkaudit.audits.forecast import print_due_forecast
+        from arkaudit.audits.forecast import print_forecast_of_arks
+        from extractors.model.ark import Ark
 
-        print_due_forecast(arks, config)
+        print_forecast_of_arks([(Ark.parse(due_ark.ark), due_ark.request_url) for due_ark in arks], config)
         return
     from arkaudit.audits.checking import recheck_arks, recovered_arks
 
-    done = recheck_arks(arks, config, store_file, explain=explain)
-    print_check(done, form, config, store_file, config_file, explain=explain)
+    done = recheck_arks(arks, config, store_file)
+    print_check(done, form, config, store_file, config_file)
     recovered = recovered_arks(arks, done.results.outcomes)
     for one in recovered[:_MOST_SHOWN]:
         say(f"works again: {one.ark}, at {one.request_url}")

@@ -132,20 +132,3 @@ def _report_on_dataset(
         raise UserMistake("a report on a dataset has several files: name a folder by --out")
     is_default = context.get_parameter_source("formats") in (None, ParameterSource.DEFAULT)
     report_on_dataset(dataset, out, ("csv",) if is_default else formats, LanguageChoice.parse(lang).language)
-
-
-@click.command()
-@click.argument("ark", metavar="ARK|URL")
-@store_option
-@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
-def history(ark: str, store_file: Path, form: str) -> None:
-    """Show an ARK over time: its citations, checks, events and status.
-
-    Exits with 1 if the store does not have the ARK.
-
-    \b
-    arkaudit history ark:12148/btv1b8449691v --store audit.db
-    """
-    from arkaudit.output.reporting import show
-
-    show(ark, store_file, form)

@@ -1,9 +1,8 @@
-"""The commands `doctor`, `demo`, `identity`, `registry` and `store`."""
+"""The commands `identity`, `registry` and `store`."""
 
 from __future__ import annotations
 
 import re
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -14,58 +13,11 @@ from arkaudit.commands.options import (
     asking_options,
     config_of,
     file_option,
-    lang_option,
     required_config_option,
     store_option,
     table_option,
 )
 from extractors.model.errors import UserMistake
-
-
-@click.command()
-@click.option(
-    "-c",
-    "--config",
-    "config_file",
-    type=click.Path(path_type=Path, exists=True, dir_okay=False),
-    help="The configuration.  [default: arkaudit.toml, if it exists]",
-)
-@click.option(
-    "--store", type=click.Path(path_type=Path, exists=True), help="A store.  [default: those of the configuration]"
-)
-@table_option
-def doctor(config_file: Path | None, store: Path | None, form: str) -> None:
-    """Check the requirements of an audit: installed programs, configuration, stores and folders.
-
-    No request is sent. Exits with 1 if an audit would fail.
-
-    \b
-    arkaudit doctor
-    arkaudit doctor -c arkaudit.toml
-    """
-
-    from arkaudit.upkeep.doctor import examine
-
-    examine(config_file, store, show=form)
-
-
-@click.command()
-@file_option("--out", default=Path("demo-report"), show_default=True, help="The folder for the report.")
-@lang_option
-def demo(out: Path, lang: str | None) -> None:
-    """Run a whole audit of real documents on servers on this machine's loopback, without a network.
-
-    \b
-    pip install 'arkaudit[demo]'
-    arkaudit demo
-    """
-    try:
-        from arkaudit.demo.show import show
-    except ModuleNotFoundError as missing:
-        raise UserMistake(f"the demo needs {missing.name}: pip install 'arkaudit[demo]'") from None
-    from rich.console import Console
-
-    sys.exit(show(out, Console(), lang=lang))
 
 
 @click.group()
@@ -179,12 +131,11 @@ def registry_show(asked: str, form: str) -> None:
 
 @click.group()
 def store() -> None:
-    """Check, prune and export stores.
+    """Check and prune stores.
 
     \b
     arkaudit store check --store audit.db
     arkaudit store prune --store audit.db --keep 12-runs
-    arkaudit store export --store audit.db --out parquet/
     """
 
 

@@ -155,7 +155,9 @@ class Crawl(_Section):
     """Number of links to follow from a seed; no limit by default."""
     max_pages: int | None = Field(None, ge=1)
     max_time: SecondsOrNone = Field(None, gt=0)
-    """Seconds, or a text with a unit: ``90m``, ``2h``. Requests in flight are still recorded."""
+    """Maximum duration of a crawl, of `check` or of `recheck`, in seconds or as ``90m``, ``2h``. Requests in flight are
+    still recorded.
+    """
     scope: Extent = Extent.SITE
     """The part of a seed's site to crawl: its registered domain, its host, or its path."""
     include: list[Pattern] = []

@@ -102,7 +102,7 @@ def make_dataset(
     with _engine(workers, jobs) as engine, _alone_in(out), Progress() as progress:
         try:
             plan = Plan(storage, fingerprint())
-            plan.extend(files, folders, part_bytes=part_bytes)
+            plan.extend(files, folders, places=places, part_bytes=part_bytes)
             made = DatasetMaker(plan, engine, progress).make()
         except (DatasetError, OSError) as problem:
             end(EXIT_UNFINISHED, f"the dataset is not finished: {problem}; the same command resumes it")

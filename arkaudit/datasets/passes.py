@@ -33,6 +33,7 @@ from extractors.isolated import BATCH_DOCUMENTS, KILLED, part_weight
 from extractors.mentions.mention import relative_resolvers
 from extractors.mentions.rows import mention_row
 from extractors.model.ark import shoulder_of
+from extractors.model.budget import current
 from extractors.model.documents import Finding
 from extractors.processes.worker import WorkerExecutor
 from extractors.two_passes import DocumentSummary, decided_documents, document_of, parts_reader
@@ -228,8 +229,10 @@ def rows_of(document: Document) -> Rows:
             "decided": 2 if index in document.changed else 1,
         }
         mentions.append([*where, *(row[name] for name in _CELLS)])
+    budget = current()  # of the suggestions
+    findings = dict.fromkeys((*document.findings, *(budget.findings if budget else ())))
     return {
         DOCUMENTS.name: [[*where, *about]] if is_document else [],
         MENTIONS.name: mentions,
-        FINDINGS.name: [[*where, finding.kind, finding.detail] for finding in document.findings],
+        FINDINGS.name: [[*where, finding.kind, finding.detail] for finding in findings],
     }

@@ -11,12 +11,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from operator import attrgetter
-from pathlib import Path, PurePosixPath
+from pathlib import Path, PurePath, PurePosixPath
 
 import extractors
 from arkaudit import __version__
 from arkaudit.datasets.columns import DATASET_TABLES
-from arkaudit.datasets.storage import InputFile, Storage
+from arkaudit.datasets.storage import InputFile, Storage, is_object
 from extractors.model.check_characters import DECLARED
 from extractors.model.documents import Finding
 from extractors.model.errors import UserMistake
@@ -136,6 +136,17 @@ def parts_of(
     ]
 
 
+def _is_in(name: str, place: str) -> bool:
+    """Return True if a file is in a folder, or an object is below a prefix.
+
+    >>> _is_in("papers/1/a.txt", "./papers/"), _is_in("s3://b/a.txt", "s3://b/"), _is_in("papers2/a.txt", "papers")
+    (True, True, False)
+    """
+    if is_object(name) or is_object(place):
+        return name.startswith(f"{place.rstrip('/')}/")
+    return PurePath(name).is_relative_to(place)
+
+
 @dataclass(frozen=True, slots=True)
 class _PlanHead:
     """The first line of a plan; each further line is a part."""
@@ -159,12 +170,24 @@ class Plan:
         return [part for part in parts if all(keys[file.name] == part.key for file in part.files)]
 
     def extend(
-        self, files: Sequence[InputFile], folders: Sequence[FolderFinding] = (), *, part_bytes: int = PART_BYTES
+        self,
+        files: Sequence[InputFile],
+        folders: Sequence[FolderFinding] = (),
+        *,
+        places: Sequence[str] = (),
+        part_bytes: int = PART_BYTES,
     ) -> None:
-        """Add parts for new *files*. Raises `UserMistake` if planned files have changed or the programs differ."""
+        """Add parts for new *files*, which are all files in *places*.
+
+        Raises `UserMistake` if planned files have changed or are no longer there, or if the programs differ.
+        """
+        given = {file.name for file in files}
 
         def new_parts(parts: Sequence[Part], first: int) -> list[Part]:
             planned = {file.name: file for part in parts for file in part.files}
+            for name in planned:
+                if name not in given and any(_is_in(name, place) for place in places):
+                    raise UserMistake(f"{name} is in {self.storage.place}, and no longer there: make a new dataset")
             for file in files:
                 if planned.get(file.name, file) != file:
                     raise UserMistake(

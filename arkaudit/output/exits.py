@@ -277,13 +277,17 @@ def end_for(failure: Exception) -> NoReturn:
     raise failure
 
 
-def end_interrupted(*, can_go_on: bool) -> NoReturn:
-    """Exit after an interruption, and print the command that resumes the run, if it can be resumed."""
-    say(INTERRUPTED, level=logging.ERROR)
+def end_interrupted(*, can_go_on: bool, is_by_time: bool = False) -> NoReturn:
+    """Exit after an interruption, and print the command that resumes the run, if it can be resumed.
+
+    The code is 3 if the time limit of a check ended it.
+    """
+    if not is_by_time:
+        say(INTERRUPTED, level=logging.ERROR)
     if can_go_on:
         words = [word for word in sys.argv[1:] if word != "--no-resume"]
         say(f"next, to resume it: {shlex.join(['arkaudit', *words])}")
-    sys.exit(EXIT_INTERRUPTED)
+    sys.exit(EXIT_UNFINISHED if is_by_time else EXIT_INTERRUPTED)
 
 
 @contextmanager
@@ -365,12 +369,12 @@ def check_total(families: Iterable[Family], without_ark: int, known_problems: st
     return "; ".join(filter(None, (total, lines, known_problems)))
 
 
-def after_check(asked: str | None, store_file: Path | None, config_file: Path | None, *, is_explained: bool) -> str:
+def after_check(asked: str | None, store_file: Path | None, config_file: Path | None) -> str:
     """Return the hint after a check; *asked* is the first line of input whose ARK fails, if any."""
     if store_file is not None:
         return after_run(store_file)
-    if asked is not None and not is_explained:
-        return next_words(command("check", "--explain", *with_config(config_file), asked))
+    if asked is not None:
+        return next_words(command("explain", *with_config(config_file), asked))
     return next_words("repeat it with --store audit.db, which keeps every request and answer for arkaudit report")
 
 

@@ -46,6 +46,7 @@ CONTROLS = (
     Question.CONTROL_AGAIN,
     Question.CONTROL_OTHER,
     Question.CONTROL_LANDING,
+    Question.CONTROL_EVERY_PART,
     Question.CONTROL_INFO,
     Question.CONTROL_RENDERED,
 )
@@ -70,6 +71,7 @@ _ASKED: dict[Question, str] = {
     Question.CONTROL_AGAIN: "We asked {host} again for an object that can't exist: several objects had one answer.",
     Question.CONTROL_OTHER: "We asked {host} for another object that can't exist, to see whether both get one answer.",
     Question.CONTROL_LANDING: "We asked {host}, the end of the redirects, for an object that can't exist.",
+    Question.CONTROL_EVERY_PART: "We asked {host} again for such an object, with every part of the address changed.",
     Question.CONTROL_INFO: "We asked {host} to describe an object that can't exist, to test its records.",
     Question.OTHER_CASE_NAAN: "We asked {host} again with the NAAN in the other case, which is the same one.",
     Question.LONG_NAAN: "We asked {host} for an ARK under a NAAN of 16 characters, which is not assigned.",

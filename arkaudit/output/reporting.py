@@ -6,9 +6,8 @@ import logging
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 from rich.box import SIMPLE_HEAD
@@ -17,17 +16,14 @@ from rich.table import Table
 from rich.text import Text
 
 from arkaudit.output.baseline import READ, UNREADABLE, RunResults, Subject
-from arkaudit.output.exits import EXIT_FINDING, OutputClosed, after_run, also_in, forget, print_ending, say
-from arkaudit.output.output_rows import whole, write, write_file, write_json
+from arkaudit.output.exits import OutputClosed, after_run, also_in, forget, print_ending, say
+from arkaudit.output.output_rows import whole, write, write_file
 from crawler.model.observations import Family
 from crawler.model.registry import load_registry
 from crawler.store.document_tables import LIVE
-from extractors.model.ark import Ark
 from extractors.model.documents import READ_IN_PART
 from extractors.model.errors import UserMistake
 from extractors.model.files import path_exists
-from extractors.model.normalize import NotAnArk
-from reports.ark_history import SPARKS, ArkCheck, ArkHistory, UrlHistory, load_ark_history
 from reports.exports import FORMATS, check_out, text_of, write_report
 from reports.hints import failing_arks
 from reports.languages import ENGLISH, N_, Language, LanguageChoice
@@ -184,89 +180,6 @@ def _run_results(frames: Frames) -> RunResults:
             *unread,
         ],
     )
-
-
-# -- the history of one ARK
-
-
-def show(ark: str, store_file: Path, form: str) -> None:
-    """Print the history of an ARK, or exit with 1 if the store does not have it.
-
-    Raises `UserMistake`, `crawler.store.StoreUnopenable`, `OutputClosed` and `OutputUnwritable`.
-    """
-    try:
-        meant = Ark.parse(ark)
-    except NotAnArk:
-        raise UserMistake(f"{escape_invisible(repr(ark))} is not an ARK") from None
-    history = load_ark_history(store_file, meant)
-    if history is None:
-        say(escape_invisible(f"{store_file} has no ARK {meant}"))
-        sys.exit(EXIT_FINDING)
-    if form == "json":
-        write_json(as_row(history))
-        return
-    console = Console()
-    is_unicode = (console.encoding or "").lower().startswith("utf")
-    with whole(console):
-        for line in lines(history, is_unicode=is_unicode):
-            console.print(escape_invisible(line), highlight=False, markup=False, soft_wrap=True)
-
-
-def as_row(history: ArkHistory) -> dict[str, Any]:
-    """Return the history as JSON values, with spark lines."""
-    row = asdict(history)
-    for url, at_url in zip(row["urls"], history.urls, strict=True):
-        url["spark"] = at_url.spark(is_unicode=False)
-    return row
-
-
-def lines(history: ArkHistory, *, is_unicode: bool) -> Iterator[str]:
-    """Yield the lines about a history for people."""
-    yield history.ark
-    yield ""
-    if not history.citations:
-        yield "No document cites it."
-    for cited in history.citations:
-        count = "1 citation" if cited.citations == 1 else f"{cited.citations} citations"
-        days = dict.fromkeys(map(_day, (cited.first_at, cited.last_at)))
-        yield f"cited in {cited.document}: {count}, {' to '.join(days)}"
-    for at_url in history.urls:
-        yield ""
-        yield from _at_url(at_url, is_unicode=is_unicode)
-    signs = ", ".join(f"{sparks[not is_unicode]} {family}" for family, sparks in SPARKS.items())
-    yield ""
-    yield f"({signs})"
-
-
-def _at_url(history: UrlHistory, *, is_unicode: bool) -> Iterator[str]:
-    yield history.request_url
-    yield f"  {history.state} since {_day(history.since)}: {history.reason}"
-    if history.gone_at:
-        yield f"  no longer cited since {_day(history.gone_at)}"
-    if history.checks:
-        yield f"  {history.spark(is_unicode=is_unicode)}"
-    lines, state = [], None
-    for check in history.checks:
-        lines.append((check.at, 0, _check_words(check, state)))
-        state = check.state
-    for event in history.events:
-        lines.append((event.at, 1, f"  {': '.join(filter(None, (event.event, event.detail)))}"))
-    lines += [(decision.at, 2, f"  {decision.detail}") for decision in history.decisions]
-    for at, _, words in sorted(lines):
-        yield f"  {at[:16].replace('T', ' ')}  {words}"
-
-
-def _check_words(check: ArkCheck, was: str | None) -> str:
-    state = check.state if was in (None, check.state) else f"{was} > {check.state}"
-    status = f" {check.status}" if check.status is not None else ""
-    suspect = " [in a suspect run]" if check.is_suspect else ""
-    landed = f"  {check.final_url}" if check.final_url else ""
-    words = f"  ({check.words})" if check.words else ""
-    return f"{state}: {check.object}{status}{suspect}{landed}{words}"
-
-
-def _day(at: str) -> str:
-    return at[:10]
 
 
 # -- the summary of a run

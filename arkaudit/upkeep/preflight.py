@@ -1,4 +1,4 @@
-"""Checks before a run: `run`, `run --dry-run` and `doctor` refuse the same mistakes."""
+"""Checks before a run: `run` and `run --dry-run` refuse the same mistakes."""
 
 from __future__ import annotations
 

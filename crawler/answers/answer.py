@@ -124,6 +124,8 @@ class Answer:
     similarity: str | None = None
     """The sketch of its whole text (`crawler.answers.likeness.sketch`)."""
     facts: PageFacts = field(default_factory=PageFacts)
+    references: tuple[str, ...] = ()
+    """The addresses of links, media and players in its own part."""
     fault: str | None = None
     """The reason why it was not read, in words; then nothing is known about it."""
 
@@ -150,13 +152,14 @@ def read_answer(body: bytes, content_type: str | None, ark: Ark | None = None) -
         return Answer(media_type)
     kind, start = media_type or "", body[:4_096]
     is_html = "html" in kind and "xml" not in kind.replace("xhtml+xml", "")
-    title = None
+    title: str | None = None
+    references: tuple[str, ...] = ()
     if _TAG.match(start):
         from crawler.answers.answer_pages import MARKUP_LIMIT, read_page  # with beautifulsoup4, when it is needed
 
         is_xml = "xml" in kind or _XML.match(start)
         described = from_xml(body) if is_xml and not is_html else None
-        title, text, facts, record = read_page(body[:MARKUP_LIMIT], charset)
+        title, text, facts, record, references = read_page(body[:MARKUP_LIMIT], charset)
         record = described or record
     else:
         decoded = _decode(body, charset)
@@ -164,7 +167,7 @@ def read_answer(body: bytes, content_type: str | None, ark: Ark | None = None) -
         arks = (str(mention.ark) for mention in find_arks(decoded[:TEXT_LIMIT]))
         record = parse_record("text/plain" if is_html else media_type, decoded, ark)
         facts = PageFacts(arks=tuple((name, "text") for name in dict.fromkeys(arks))[:MOST_ARKS])
-    return Answer(media_type, title, text[:TEXT_LIMIT], record, sketch(text), facts)
+    return Answer(media_type, title, text[:TEXT_LIMIT], record, sketch(text), facts, references)
 
 
 def _is_binary(media_type: str | None, body: bytes) -> bool:

@@ -12,7 +12,7 @@ from urllib.parse import urljoin
 
 from crawler.answers.erc import QUESTIONS, Record, parse_erc, says_something
 from crawler.answers.notices import PageWords
-from crawler.answers.own_part import WITHOUT_TEXT, Page, is_hidden, own_part, parse_page, remove, select
+from crawler.answers.own_part import WITHOUT_TEXT, Page, folded_text, is_hidden, own_part, parse_page, remove, select
 from crawler.answers.quirks import is_visitor_counter, plain, quirks
 from crawler.answers.structured import from_json, kernel, plain_key, record_of
 from crawler.model.observations import MOST_ARKS, PageFacts
@@ -29,6 +29,13 @@ _SELF_META = re.compile(
 #: Types of scripts that run (HTML, 4.12.1): no type, any name of JavaScript, modules.
 _SCRIPT_TYPE = re.compile(r"(?:(?:text|application)/(?:x-)?(?:java|ecma|live|j)script[\d.]*|module)?\Z", re.IGNORECASE)
 _VALUE_CHARS = 500
+#: Attributes with the address of a link, a picture, a player or its source; and others that may have one.
+_ADDRESSES = ("href", "src", "data", "poster")
+_OTHER_ADDRESSES = re.compile(r"content\Z|data-")
+_ABSOLUTE = re.compile(r"(?:https?:/)?/\S+\Z")
+_IN_STYLE = re.compile(r"url\([\"']?(?P<address>[^\"')]{1,300})")
+_IN_SCRIPT = re.compile(r"""["'](?P<address>(?:https?:/)?/[^"'\s<>\\]{2,300})["']""")
+_MOST_REFERENCES = 200
 _LABELS_END = " :\N{FULLWIDTH COLON}"
 _MOST_LINES = 3_000
 _MOST_TOLD = 200
@@ -59,13 +66,13 @@ _MOST_TEXTS = 500
 
 # A host that ignores inflections sends the same page for the object, `?info`, `??` and `?`.
 @lru_cache(maxsize=256)
-def read_page(markup: bytes, charset: str | None) -> tuple[str | None, str, PageFacts, Record | None]:
-    """Return the title of a page, its text, its facts, and its record. Never raises.
+def read_page(markup: bytes, charset: str | None) -> tuple[str | None, str, PageFacts, Record | None, tuple[str, ...]]:
+    """Return the title of a page, its text, its facts, its record, and the addresses in it. Never raises.
 
     The text is the title and the page's own readable text, without the parts that every page of the site has, with
     folded white space. The record is an ERC in that text, or the description in its JSON-LD.
 
-    >>> title, _, facts, _ = read_page(
+    >>> title, _, facts, _, _ = read_page(
     ...     b"<title>A map</title><link rel=canonical href='/ark:/12148/btv1b84'><p>Who: Rossi", None)
     >>> title, facts.arks, dict(facts.kernel_values)
     ('A map', (('ark:12148/btv1b84', 'canonical'),), {'who': 'Rossi'})
@@ -75,6 +82,10 @@ def read_page(markup: bytes, charset: str | None) -> tuple[str | None, str, Page
     runs_scripts = any(map(_is_script, page("script")))
     named = list(_declared_arks(page, graph))
     source = str(markup, "utf-8", "replace")
+    scriptless = plain(" ".join(map(folded_text, page("noscript"))))
+    hidden = " ".join(folded_text(tag) for tag in page(True) if is_hidden(tag))
+    scripts = (tag.get_text().replace("\\/", "/") for tag in page("script"))
+    in_scripts = [match["address"] for script in scripts for match in _IN_SCRIPT.finditer(script)]
     remove(page.find_all(WITHOUT_TEXT))
     title = _title(page)
     lines = page.get_text("\n")
@@ -86,8 +97,8 @@ def read_page(markup: bytes, charset: str | None) -> tuple[str | None, str, Page
     asks_password, signs_on = any(map(_is_shown, select(page, _PASSWORD)[:20])), bool(select(page, _SIGN_ON))
     own_text, headings = own_part(page)
     text = " ".join(part for part in (" ".join((title or "").split()), own_text) if part)
-    challenge = quirks().challenge_in_page(source, title, text)
-    if challenge is not None:
+    challenge = quirks().challenge_in_page(source, title, text, f"{scriptless} {hidden}")
+    if challenge is not None and not quirks().check.is_about_people(scriptless):
         shown, own = _without_asides(markup, charset)
         if not quirks().speaks_of_check(f"{title} {own}"):
             challenge = quirks().challenge_in_page(shown, title, own)
@@ -102,7 +113,18 @@ def read_page(markup: bytes, charset: str | None) -> tuple[str | None, str, Page
         headings=headings,
         kernel_values=kernel_values,
     )
-    return title, text, facts, _record(lines, graph) or embedded
+    references = tuple(islice(dict.fromkeys((*_references(page), *in_scripts)), _MOST_REFERENCES))
+    return title, text, facts, _record(lines, graph) or embedded, references
+
+
+def _references(page: Page) -> Iterator[str]:
+    """Return the addresses in the attributes of a page."""
+    for tag in page(True):
+        for name, value in tag.attrs.items():
+            address = _IN_STYLE.search(str(value)) if name == "style" else None
+            is_address = name in _ADDRESSES or (_OTHER_ADDRESSES.match(name) and _ABSOLUTE.match(str(value)))
+            if address or (is_address and isinstance(value, str)):
+                yield (address["address"] if address else value.strip())[:_VALUE_CHARS]
 
 
 def _title(page: Page) -> str | None:

@@ -15,7 +15,7 @@ from functools import lru_cache
 from crawler.answers.answer import STRUCTURED
 from crawler.answers.erc import missing_code
 from crawler.answers.quirks import plain, quirks, without_marks
-from crawler.answers.structured import COMMITMENT_KEYS, kernel, plain_key
+from crawler.answers.structured import kernel, plain_key, vocabulary
 from extractors.find import find_arks
 from extractors.model.ark import Ark
 from extractors.model.urls import authority_of
@@ -219,20 +219,21 @@ def statement_in(
     record = record or {}
     if "erc-support" in record:
         story = dict(record["erc-support"])
-        named = [value for label, value in story.items() if plain_key(label) in COMMITMENT_KEYS]
+        named = [value for label, value in story.items() if plain_key(label) in vocabulary("commitment")]
         return story if story.get("what") or not named else {**story, "what": named[0]}
     for kind in ("erc", *STRUCTURED):
         for label, value in record.get(kind, {}).items():
             key = plain_key(label)
+            key = "commitment" if quirks().question_of_label.get(plain(label)) == "commitment" else key
             is_promise = _promises(value) or (kind == "erc" and is_placeholder(value))
-            if key in COMMITMENT_KEYS and (is_promise or key not in _AMBIGUOUS):
+            if key in vocabulary("commitment") and (is_promise or key not in _AMBIGUOUS):
                 return {"what": value}
     if record and not record.keys() & WITHIN_PAGES:
         return None
     words = labelled
     if words is None and (match := _IN_TEXT.search(text)):
         words = match["words"]
-        if not (_OF_PERMANENCE.search(words) or is_placeholder(words)):
+        if not (_promises(words) or is_placeholder(words)):
             return None
     return None if words is None else {"what": words}
 
@@ -264,24 +265,28 @@ def template_in(statement: Mapping[str, str], at: str) -> str | None:
 
 
 def _promises(words: str) -> bool:
-    """Return True if *words* under an ambiguous label are about permanence, not about use alone.
+    """Return True if *words* are about permanence of an object, not about use alone, and not about something else.
 
     >>> [_promises(words) for words in ("CC BY 4.0", "Rights: Archives of the Harbour", "CC0, preserved")]
     [False, False, True]
+    >>> [_promises(words) for words in ("Permanent exhibition", "We are committed to protecting your privacy")]
+    [False, False]
     """
     if level_of(words) is not None:
         return True
     spoken = _NAMED_ARCHIVE.sub("", re.sub(r"https?://[^/\s]*", "", words))
+    spoken = quirks().other_promise.removed_from(spoken)
     return bool((_BEYOND_USE if _OF_USE.search(words) else _OF_PERMANENCE).search(spoken))
 
 
 def is_uninformative(what: str) -> bool:
-    """Return True if a statement of commitment is short and has no word about permanence.
+    """Return True if a statement of commitment is short or about something else, and has no word about permanence.
 
     >>> is_uninformative("Under construction"), is_uninformative("Kept forever"), is_uninformative("Not Guaranteed")
     (True, False, False)
     """
-    return len(what.split()) <= _FEW_WORDS and not _promises(what) and _OF_TIME.search(what) is None
+    is_vague = len(what.split()) <= _FEW_WORDS or quirks().other_promise.is_in_plain(plain(what))
+    return is_vague and not _promises(what) and _OF_TIME.search(what) is None
 
 
 def is_placeholder(what: str) -> bool:

@@ -12,20 +12,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 from urllib.parse import unquote
 
-from crawler.answers.quirks import without_marks
+from crawler.answers.quirks import is_unfilled, without_marks
 
-#: Codes for a missing value, and their meanings. ``etal`` occurs in names and is not one of them.
-MISSING: Mapping[str, str] = {
-    "unac": "temporarily inaccessible",
-    "unal": "suppressed on purpose",
-    "unap": "not applicable",
-    "unas": "not assigned",
-    "unav": "unavailable indefinitely",
-    "unkn": "unknown",
-    "none": "never had a value, never will",
-    "null": "explicitly empty",
-    "tba": "to be assigned or announced later",
-}
+#: Codes for a missing value. ``etal`` occurs in names and is not one of them.
+MISSING = ("unac", "unal", "unap", "unas", "unav", "unkn", "none", "null", "tba")
 #: The code for a value at another address. Without the address it is a missing value.
 ELSEWHERE = "at"
 #: Codes that declare that there is no value; the others leave it open.
@@ -50,8 +40,6 @@ class Value:
     """The decoded data in natural word order."""
     code: str | None = None
     """The controlled code before it, without its brackets; `text` is then its wording, often empty."""
-    sort_text: str | None = None
-    """The data in sort order, if the value is marked as sort-friendly."""
 
     @property
     def code_of_missing(self) -> str | None:
@@ -68,9 +56,9 @@ def parse_value(written: str) -> Value:
     """Parse one unfolded value.
 
     >>> parse_value("(:unkn) Anonymous")
-    Value(text='Anonymous', code='unkn', sort_text=None)
+    Value(text='Anonymous', code='unkn')
     >>> parse_value(", van Gogh, Vincent")
-    Value(text='Vincent van Gogh', code=None, sort_text='van Gogh, Vincent')
+    Value(text='Vincent van Gogh', code=None)
     """
     rest = written.strip()
     if flags := _FLAGS.match(rest):
@@ -80,11 +68,7 @@ def parse_value(written: str) -> Value:
         rest = rest[code.end() :]
     sort_friendly = rest.startswith(",") and len(rest) > 1
     data = rest[1:].strip() if sort_friendly else rest.strip()
-    return Value(
-        decode(natural_order(data)) if sort_friendly else decode(data),
-        code["code"].lower() if code else None,
-        decode(data.rstrip(", ")) if sort_friendly else None,
-    )
+    return Value(decode(natural_order(data)) if sort_friendly else decode(data), code["code"].lower() if code else None)
 
 
 def natural_order(sort_friendly: str) -> str:
@@ -127,12 +111,6 @@ def decode(text: str) -> str:
     return "".join(out)
 
 
-#: A whole value that is a variable of a template, or JavaScript's text for an object.
-_UNFILLED = re.compile(
-    r"(?:[$#@]?\{{1,3}\s*[\w.:| -]{1,80}\}{1,3}|%[A-Za-z][\w.-]{0,80}%|<%.{1,80}%>|\[object [A-Z]\w{0,30}\])\Z"
-)
-
-
 def missing_code(value: str) -> str | None:
     """Return the code if a displayed value means "there is none", with or without further words; else None.
 
@@ -153,7 +131,7 @@ def says_something(value: str) -> bool:
     >>> [says_something(value) for value in ("{author}", "${dc.title}", "{{ date }}", "%AUTHOR%", "[object Object]")]
     [False, False, False, False, False]
     """
-    if _UNFILLED.match(value.strip()):
+    if is_unfilled(value):
         return False
     bare = without_marks(value).lower()
     return bare != "" and bare not in NOTHING and missing_code(value) is None
@@ -330,16 +308,11 @@ class Segment:
                     return element
         return None
 
-    def unanswered_questions(self) -> dict[str, str]:
-        """Return the questions of this story without an answer, each with the meaning of its code, or "absent"."""
-        answers = {question: self.answer(question) for question in QUESTIONS}
-        return {
-            question: "absent"
-            if element is None or not str(element)
-            else MISSING.get(element.code_of_missing or "", "at another address")
-            for question, element in answers.items()
-            if element is None or not str(element) or element.code_of_missing
-        }
+    @property
+    def answered_questions(self) -> set[str]:
+        """The questions that this story answers, by more than a code for a missing value."""
+        answers = ((question, self.answer(question)) for question in QUESTIONS)
+        return {question for question, element in answers if element and str(element) and not element.code_of_missing}
 
     def display(self) -> dict[str, str]:
         """Return the answers to the four questions, then the other elements under their own labels, in readable form."""
@@ -356,8 +329,6 @@ class Erc:
     """An Electronic Resource Citation: its stories in order."""
 
     segments: tuple[Segment, ...]
-    is_stub: bool = False
-    """True if it has no opening ``erc``, as for elements within other documents (7.7)."""
 
     @property
     def anchoring_story(self) -> Segment | None:
@@ -379,8 +350,8 @@ def parse_erc(text: str) -> Erc | None:
     answer of EZID in another profile.
 
     >>> erc = parse_erc("erc: Gibbon, Edward | The Decline and Fall | (:unav) | http://www.ccel.org/g/gibbon/")
-    >>> erc.anchoring_story.display()["what"], erc.anchoring_story.unanswered_questions()
-    ('The Decline and Fall', {'when': 'unavailable indefinitely'})
+    >>> erc.anchoring_story.display()["what"], sorted(erc.anchoring_story.answered_questions)
+    ('The Decline and Fall', ['what', 'where', 'who'])
     """
     return next(iter(parse_ercs(text)), None)
 
@@ -474,11 +445,11 @@ class _Builder:
 
     def record(self) -> Erc | None:
         segments = tuple(_without_repeats(kind, elements) for kind, elements in self._segments.items() if elements)
-        erc = Erc(segments, is_stub=not self._opened)
+        erc = Erc(segments)
         anchoring = erc.anchoring_story
         if self._opened:
             return erc if any(segment.kind != "set" for segment in segments) else None
-        answered = set(QUESTIONS) - set(anchoring.unanswered_questions()) if anchoring else set()
+        answered = anchoring.answered_questions if anchoring else set()
         is_ezid = any(element.name == "success" for element in self._segments.get("erc", ()))
         return erc if len(answered) >= (2 if is_ezid else 3) else None
 

@@ -24,9 +24,10 @@ from crawler.answers.quirks import (
     is_log_in,
     is_search,
     is_sent_away,
+    leads_back,
     quirks,
 )
-from crawler.answers.structured import KERNEL, kernel
+from crawler.answers.structured import kernel, kernel_keys
 from crawler.model.observations import Chain, ChainEnd, ObjectOutcome, Observation, Question
 from crawler.model.resolving import REFUSING_STATUSES, SUCCESSES, same_host
 from extractors.model.ark import Ark
@@ -270,6 +271,11 @@ class AnswerFacts:
         return (is_form or self.words.is_choice_of_institution) and not self.own_places
 
     @property
+    def keeps_out(self) -> bool:
+        """True if the answer refuses access to programs, or is a robot check."""
+        return self.outcome is ObjectOutcome.BLOCKED or self.challenge is not None
+
+    @property
     def asks_for_a_right(self) -> bool:
         """True if the host requires a permission or a log-in, rather than keeping programs away."""
         is_refusal = self.status in ASKING_FOR_A_RIGHT or self.asks_to_log_in
@@ -292,6 +298,11 @@ class AnswerFacts:
         if not self.is_redirected or "#" in (self.hops[-2].location or ""):
             return False
         return is_sent_away([hop.url for hop in self.hops], self.ark.name)
+
+    @property
+    def leads_back(self) -> bool:
+        """True if redirects led to a page that is to lead back to the address before it, and reports no absence."""
+        return self.is_redirected and leads_back([hop.url for hop in self.hops]) and not self.signs_of_absence
 
     @cached_property
     def absent_address(self) -> str | None:
@@ -488,7 +499,7 @@ class AnswerFacts:
     def labelled_questions(self) -> frozenset[str]:
         """The questions that a page answers under descriptive labels."""
         labels = _LABELLED.finditer(self.text or "")
-        questions = {KERNEL[word["label"].lower()] for word in labels}
+        questions = {kernel_keys()[word["label"].lower()] for word in labels}
         of_kernel = self.kernel_values.keys() & set(QUESTIONS)
         # The page's own structure distinguishes values from empty labels.
         return frozenset(of_kernel or questions)

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 import zlib
 from collections.abc import Iterable, Sequence
 from heapq import nsmallest
 from itertools import pairwise, takewhile
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 import regex
 from rapidfuzz import fuzz
 
+from crawler.answers.quirks import quirks, without_marks
+from crawler.model.crawl_requests import names_session
 from crawler.model.observations import ChainEnd, Observation
 from crawler.model.resolving import SUCCESSES
+from extractors.model.ark import Ark
 from extractors.model.urls import authority_of
 
 #: Characters of readable text that are kept with an observation, as evidence and for comparisons.
@@ -67,6 +71,42 @@ def sketch(text: str) -> str | None:
     return "".join(f"{value:08x}" for value in hashes)
 
 
+#: Words with digits that change with each request: times, durations, keys. Others identify things.
+_PASSING = re.compile(r"\d{1,2}:\d\d\S*|\d{4}-\d\d-\d\dt\S+|0[.,]\d+|\d{9,}|(?=.*[a-f])[0-9a-f-]{8,}|\w{16,}")
+
+
+def page_digest(text: str, references: Iterable[str], url: str, ark: Ark) -> str | None:
+    """Return a digest of what a page says and shows, by which the pages of a host are compared; None without words.
+
+    The words and the addresses on it count, except its own *url*, the *ark*, and what changes with each request.
+
+    >>> pages = [page_digest(f"Sorry: {name} at 10:1{name}", ["/help", f"/en/item/{name}"],
+    ...                      f"https://a.example/item/{name}", Ark("12148", f"x{name}")) for name in "78"]
+    >>> len(set(pages)), page_digest("Sorry", ["/7.jpg"], "https://a.example/item/7", Ark("12148", "x7")) in pages
+    (1, False)
+    """
+    own, name = urlsplit(url), f"{ark.naan}/{ark.name}"
+    echoed = {ark.name, *re.findall(r"\w+", unquote(url).lower())}
+    labels, said = ["", ""], []
+    for token in ANY_ARK.sub(" ", text).lower().split():
+        word = without_marks(token)
+        if any(map(str.isdigit, word)):
+            is_key = not quirks().passing.word.isdisjoint(labels) or _PASSING.fullmatch(word)
+            word = "" if word in echoed or is_key else word
+        labels = [labels[1], word]
+        said.append(word)
+    shown = set()
+    for reference in references:
+        address, _, query = reference.partition("#")[0].partition("?")
+        path = address.partition("://")[2].partition("/")[2] if "://" in address else address
+        is_own = f"/{path}".endswith((own.path, name)) or own.path.endswith(f"/{path.lstrip('./')}")
+        if not (is_own or names_session(reference) or re.match(r"(?!https?:)[a-z]+:", address)):
+            is_echo = own.path in unquote(query) or ark.name in unquote(query)
+            shown.add(address if is_echo else f"{address}?{query}")
+    compared = "\n".join((authority_of(url), *said, *sorted(shown)))
+    return hashlib.sha256(compared.encode("utf-8", "replace")).hexdigest()[:16] if any(said) else None
+
+
 def likeness(one: str, other: str) -> float:
     """Return an estimate of the share of common phrases of two sketched texts, from 0 to 1.
 
@@ -117,13 +157,13 @@ def own_words(answer: Observation, control: Observation | None) -> str:
     return " ".join([*kept, *own])
 
 
-def has_nothing_of_its_own(answer: Observation, control: Observation, again: Iterable[Observation]) -> bool:
-    """Return True if the stable part of a changing page is also in the control's page.
+def has_nothing_of_its_own(answer: Observation, controls: Sequence[Observation], again: Iterable[Observation]) -> bool:
+    """Return True if the stable part of a changing page is also in the pages of *controls*.
 
     *again* are further answers about the same object; those at its own address are copies of the page.
     """
     url_without_query = answer.final_url.partition("?")[0]
-    names = (answer.asked_url, last_part(answer.asked_url), control.asked_url, last_part(control.asked_url))
+    names = tuple(name for page in (answer, *controls) for name in (page.asked_url, last_part(page.asked_url)))
     once_more = [other for other in again if _is_once_more(other, answer, url_without_query)]
     if not once_more:
         return False
@@ -134,26 +174,34 @@ def has_nothing_of_its_own(answer: Observation, control: Observation, again: Ite
             others.append(words)
     kept = first.intersection(*others)
     changes = any(len(first ^ words) > FEW_WORDS for words in others)
-    return changes and len(kept - _words_in(control, names)) <= FEW_WORDS
+    return changes and len(kept.difference(*(_words_in(control, names) for control in controls))) <= FEW_WORDS
 
 
 def differs_at_random(answer: Observation, control: Observation, other: Observation) -> bool:
     """Return True if two controls share no more with each other than each shares with *answer* by chance.
 
-    Pages for unknown names share a title, or sentences that the object's page lacks, although news, times and counters
-    differ. Pages that are made up for each name share nothing.
+    Pages for unknown names share title and heading, or first or last sentences, that the object's page lacks, although
+    news, times and counters differ. Pages that are made up for each name share nothing. A page with the title and the
+    heading of both controls differs from them by news alone.
     """
-    if control.title and control.title == other.title != answer.title:
-        return False
     pages = (answer, control, other)
+    name, *others = ((page.title, page.facts.headings[:1]) for page in pages)
+    if others[0] == others[1] and any(others[0]):
+        if name != others[0]:
+            return False
+        if all(name):
+            return True
     names = tuple(name for page in pages for name in (page.asked_url, last_part(page.asked_url)))
     own, first, second = (_steady_words(page, names) for page in pages)
     between = len(set(first) ^ set(second))
     if not between or _MUCH_MORE * between < min(len(set(own) ^ set(first)), len(set(own) ^ set(second))):
         return False
-    phrases, *others = (set(pairwise(words)) for words in (own, first, second))
-    in_common = others[0] & others[1] - phrases
-    by_chance = max(len(phrases & others[0] - others[1]), len(phrases & others[1] - others[0]))
+    phrases, of_first, of_second = (set(pairwise(words)) for words in (own, first, second))
+    begin, end = common_length(first, second), common_length(first[::-1], second[::-1])
+    if len({*pairwise(first[:begin]), *pairwise(first[len(first) - end :])} - phrases) > FEW_WORDS:
+        return False
+    in_common = of_first & of_second - phrases
+    by_chance = max(len(phrases & of_first - of_second), len(phrases & of_second - of_first))
     return len(in_common) <= 2 * by_chance + FEW_WORDS
 
 

@@ -19,7 +19,7 @@ from crawler.answers.facts import AnswerFacts
 from crawler.answers.likeness import ANY_ARK, last_part, likeness, same_answer, same_beginning, same_page
 from crawler.answers.notices import is_fault, says_not_found
 from crawler.answers.quirks import is_home_page, plain, quirks, without_marks
-from crawler.answers.structured import KERNEL, kernel
+from crawler.answers.structured import kernel, kernel_keys
 from crawler.model.observations import ChainEnd, Family, ObjectOutcome, Observation
 from crawler.model.resolving import INFLECTIONS, SUCCESSES, same_host
 from extractors.find import find_arks
@@ -248,7 +248,8 @@ class MetadataFacts:
         if says_not_found(opening) or _NO_DESCRIPTION.search(opening):
             return False
         answers = labels | ({"commitment"} & seen.facts.kernel_values.keys())
-        if len(answers) < ENOUGH_ANSWERS or not labels - {"where"}:
+        # Pages of services have an author, a date and an address too: forms, reports, statistics.
+        if len(answers) < ENOUGH_ANSWERS or "what" not in labels:
             return False
         is_named = self.answer.is_linked_to_ark or bool(seen.facts.places_of(str(ark)))
         status = self.control.status if self.control is not None else None
@@ -297,7 +298,7 @@ def is_unknown(value: str) -> bool:
     (True, True, False)
     """
     bare = without_marks(plain(value))
-    return bare in KERNEL or bare in quirks().unknown.word
+    return bare in kernel_keys() or bare in quirks().unknown.word
 
 
 def led_to(answer: Observation) -> str:

@@ -11,8 +11,19 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from http import HTTPStatus
 from itertools import chain
+from unicodedata import east_asian_width
 
-from crawler.answers.quirks import NOTICE_CHARS, OPENING_CHARS, TITLE_PARTS, PhraseMatch, Phrases, bare, plain, quirks
+from crawler.answers.quirks import (
+    NOTICE_CHARS,
+    OPENING_CHARS,
+    TITLE_PARTS,
+    PhraseMatch,
+    Phrases,
+    bare,
+    is_unfilled,
+    plain,
+    quirks,
+)
 from crawler.answers.withdrawals import ARK_OR_URL, Withdrawal, is_no_fact, is_one_of_several, sentences, withdrawals_in
 
 #: Characters before words of absence, by which the sentences of two pages are compared.
@@ -27,6 +38,8 @@ _LABEL_CHARS = 60
 _FEW_WORDS_LETTERS = 20
 #: Fewer letters than this before words of absence can't name an object.
 _FEW_LETTERS = 6
+#: A sentence that begins with more letters than this before words of absence is about something else.
+_LEAD_LETTERS = 40
 #: Separators between the title of a record and its site. Colons and dashes are left out: they begin subtitles.
 _SITE_PARTS = re.compile(r"\s[|\N{MIDDLE DOT}\N{BULLET}\N{SINGLE RIGHT-POINTING ANGLE QUOTATION MARK}]\s")
 #: The rest of a word, in scripts with spaces between words: those before the ideographs, and Hangul.
@@ -78,8 +91,6 @@ _REASONS = (
 _SERVER_STATUS = re.compile(r"(?:http |error |status )*(?:50[0234]|52[0-6])(?: error)?")
 #: The value of a variable that a program did not set, in place of a page or of its title.
 _UNSET = frozenset({"undefined", "null", "nan", "[object object]", "[]", "{}"})
-#: A variable of a template that was not filled in.
-_VARIABLE = re.compile(r"\{\{[^{}]{0,80}\}\}|\$\{[^{}]{0,80}\}|<%=[^<>]{0,80}%>")
 #: The end of a closure, in bare letters: "until 1 May 2028". "1998 to 2026" is the age of a site.
 _UNTIL = re.compile(
     r"(?<!\d )\b(?:until|till?|bis|jusqu'(?:au|en|a)|hasta|fino|ate|fins|tot|do(?= \d)|asti|до"
@@ -218,7 +229,7 @@ class PageWords:
         return sum(map(str.isalpha, self._beside_title(own))) > _FEW_WORDS_LETTERS
 
     def _beside_title(self, own: str) -> str:
-        rest = plain(_COPYRIGHT.sub(" ", ARK_OR_URL.sub(" ", own)))
+        rest = plain(_COPYRIGHT.sub(" ", ARK_OR_URL.sub(" ", own))).replace(" 404 ", " ")
         for part in (self.title, *self.title_parts):
             rest = rest.replace(plain(part), " ")
         return rest
@@ -279,8 +290,8 @@ class PageWords:
     def is_unset(self) -> bool:
         """True if the whole text, or title and first heading, are the value of a variable that was not set."""
         named = {plain(part) for part in (self.title_parts[0], *self.headings[:1])}
-        is_unfilled = all(_VARIABLE.fullmatch(name) or name in _UNSET - {"null"} for name in named)
-        return plain(self.text) in _UNSET or (len(self.headings) > 0 and is_unfilled)
+        are_unset = all(is_unfilled(name) or name in _UNSET - {"null"} for name in named)
+        return plain(self.text) in _UNSET or (len(self.headings) > 0 and are_unset)
 
     @cached_property
     def temporary_fault(self) -> str | None:
@@ -326,13 +337,23 @@ class PageWords:
     def _instead_of_absence(self, phrases: Phrases) -> str | None:
         if not self.is_short or quirks().not_found.is_in_plain(self.beginning):
             return None
-        found = (phrase for phrase in phrases.in_plain(self.beginning) if _is_sure(self.beginning, phrase))
+        found = (
+            phrase
+            for phrase in phrases.in_plain(self.beginning)
+            if _is_sure(self.beginning, phrase) and not self._is_after_object(self.beginning[: phrase.start])
+        )
         stated = (phrase.words for phrase in found if not self.beginning.startswith("?", phrase.end))
         return next((words for words in stated if not self._is_title_of_old_object(words)), None)
 
+    def _is_after_object(self, lead: str) -> bool:
+        """Return True if a page that names an object has more than a few words in the *lead* to a notice."""
+        for part in (self.title, *self.headings):
+            lead = lead.replace(plain(part), " ")
+        return sum(map(str.isalpha, lead)) > _LEAD_LETTERS / 2 and self._is_named()
+
     def _is_title_of_old_object(self, words: str) -> bool:
-        """Return True if *words* are only in the title, and the page has a year, which is no part of a notice."""
-        return _OLD_YEAR.search(self.text) is not None and self.says_only_in_title(words)
+        """Return True if the page names an object, or has *words* only in the title, and has a year, as no notice does."""
+        return _OLD_YEAR.search(self.text) is not None and (self._is_named() or self.says_only_in_title(words))
 
     @cached_property
     def fault_of_request(self) -> str | None:
@@ -368,32 +389,66 @@ class PageWords:
 
     # -- comparison with the control's page
 
-    def only_absence(self, own: str, name: str, control: PageWords | None) -> str | None:
-        """Return the first words of the page that report the absence of the requested object, if it has little other
-        text.
+    def first_absence(self, own: str, name: str, control: PageWords | None) -> str | None:
+        """Return the words of absence in the first statement of *own*, its text without the site's parts, or None.
 
-        *own* is its text without the parts that the *control*'s page has too, *name* is the requested name. A page
-        about an object begins with the object; statements about its parts come later.
+        A page about an object begins with the object; statements about its parts come later. Names of the object
+        (*name*) and of the site, apologies and faults are no statements. A heading is none if "this" object is absent.
         """
-        text = own.removeprefix(self.title).strip()
-        if len(text) > _FEW_WORDS_CHARS or self.says_more(own):
+        if not self.is_short:
             return None
-        plain_text = plain(ARK_OR_URL.sub(" ", text.replace(name, " ")))
-        if self.is_titled_by_word:
-            plain_text = " ".join(plain_text.replace(plain(self.title_parts[0]), " ").split())
-        phrase = _absence(plain_text)
-        if phrase is None:
-            is_empty = sum(map(str.isalpha, plain_text)) <= _FEW_LETTERS
-            return self.not_found_in_title if self.is_titled_absent and is_empty else None
-        parts = (*self.title_parts, *self.headings)
-        absent = (part for part in parts if _absence(part) is not None)
-        if any(_beside_absence(part) > _FEW_LETTERS for part in absent):
-            return None  # "Ms. 404 Not Found in the Catalogue of 1911" is the title of an object
-        lead = plain_text[: phrase.start]
-        for part in parts:
-            if control is not None and part in f"{control.title} {control.text}":  # the site's name
-                lead = lead.replace(plain(part), " ")
-        return phrase.words if _beside_absence(lead) <= _FEW_LETTERS else None
+        shown = f"{control.title} {control.text}" if control is not None else ""
+        headings, is_headed = set(map(plain, self.headings)), False
+        passed = {plain(part) for part in self.headings if part in shown}
+        passed.update(part for part in map(plain, self.title_parts) if not _is_report(part))
+        is_named = self._is_named(shown) or any(map(_absence, self._object_titles(shown)))
+        text = self._with_stops(ARK_OR_URL.sub(" ", own.removeprefix(self.title).strip().replace(name, " ")))
+        text, plain_own = text.replace(" | ", ". "), plain(own)
+        for sentence in sentences(text):
+            if sentence in passed:
+                continue
+            if sentence == "404":
+                return sentence
+            phrase = _absence(f"{sentence}?" if f"{sentence}?" in plain_own else sentence)
+            if phrase is not None:
+                rest = plain_own.replace(sentence, " ")
+                is_report = self._is_about_request(sentence, phrase, rest, is_headed=is_headed, is_named=is_named)
+                return phrase.words if is_report else None
+            if quirks().pauses_and_faults.is_in_plain(sentence) or is_fault(sentence):
+                continue
+            if _beside_absence(sentence) > _FEW_LETTERS or _OLD_YEAR.search(sentence):
+                if sentence not in headings:
+                    return None
+                is_headed = True
+        return None
+
+    def _is_about_request(
+        self, sentence: str, phrase: PhraseMatch, rest: str, *, is_headed: bool, is_named: bool
+    ) -> bool:
+        """Return True if a sentence with words of absence is about the requested object, and not about a part of it.
+
+        *rest* is the text without the sentence. Below a heading that is not the object's name, "the page" is that of
+        the site, and "the third page" one of the object.
+        """
+        this = quirks().this_object
+        is_requested = this.requested.is_in_plain(sentence)
+        is_about_this = is_requested or not is_headed or this.this_object.search(sentence) is not None
+        if _beside_absence(sentence[: phrase.start]) > (_LEAD_LETTERS if is_about_this else _FEW_LETTERS / 2):
+            return False
+        is_strong = quirks().not_found.is_in_plain(phrase.words) or this.page.is_in_plain(sentence)
+        names_thing = is_about_this or this.things.is_in_plain(sentence[: phrase.end])
+        if not names_thing or (not is_strong and self.says_more(rest)):
+            return False
+        return is_requested or not is_named or not (_beside_absence(sentence) or self.says_other(rest))
+
+    def _object_titles(self, shown: str = "") -> list[str]:
+        """Return the parts of the title that may name an object: not those *shown* for any name, and no fault."""
+        parts = (plain(part) for part in self.title_parts if part not in shown and not is_fault(part))
+        return [part for part in parts if _beside_absence(part) > _FEW_LETTERS and not _is_report(part)]
+
+    def _is_named(self, shown: str = "") -> bool:
+        """Return True if a heading has a part of the title that may name an object."""
+        return any(title in plain(heading) for title in self._object_titles(shown) for heading in self.headings)
 
     @cached_property
     def words_of_withdrawal(self) -> frozenset[str]:
@@ -459,13 +514,14 @@ def _is_fault(part: str) -> bool:
         return False
     around = (vocabulary.fault_title.beside, vocabulary.this_object.filler, vocabulary.saying)
     removed = [(phrases, 0) for phrases in (*faults, *around)]
-    return not any(map(str.isalpha, _without(part, *removed, (vocabulary.this_object.things, 3))))
+    return not any(map(str.isalpha, _without(part, *removed, *_words_of_absence()[2:])))
 
 
 def _words_of_absence() -> tuple[tuple[Phrases, int], ...]:
-    """Return words of absence and of absent things, each with the maximum length of an ending."""
+    """Return words of absence, of absent things and of requests, each with the maximum length of an ending."""
     vocabulary = quirks()
-    return ((vocabulary.not_found, 9), (vocabulary.not_available, 9), (vocabulary.this_object.things, 3))
+    objects = (vocabulary.this_object.things, 3), (vocabulary.this_object.requested, 6)
+    return ((vocabulary.not_found, 9), (vocabulary.not_available, 9), *objects)
 
 
 def _without(text: str, *removed: tuple[Phrases, int]) -> str:
@@ -482,9 +538,13 @@ def _without(text: str, *removed: tuple[Phrases, int]) -> str:
 
 
 def _beside_absence(text: str) -> int:
-    """Return the number of letters in a text, without words of absence, of absent things, and function words."""
+    """Return the number of letters in a text, without words of absence, of absent things, and function words.
+
+    Wide letters count three times: a title in Chinese may have four.
+    """
     between = ((phrases, 0) for phrases in (quirks().this_object.filler, quirks().saying))
-    return sum(map(str.isalpha, _without(text, *_words_of_absence(), *between)))
+    rest = _without(text, *_words_of_absence(), *between)
+    return sum(3 if east_asian_width(letter) in "WF" else 1 for letter in rest if letter.isalpha())
 
 
 @lru_cache(maxsize=512)  # the pages of a site repeat titles and headings
@@ -498,6 +558,13 @@ def _absence(text: str) -> PhraseMatch | None:
         return None
     weak = quirks().not_available.in_plain(plain_text)
     return next((phrase for phrase in weak if not _is_of_site(plain_text, phrase)), None)
+
+
+def _is_report(part: str) -> bool:
+    """Return True if a title reports an absent thing: "resource record not found", and not "paradise not found"."""
+    phrase = _absence(part)
+    rest = part.replace(phrase.words, " ") if phrase else ""
+    return _without(rest, (quirks().this_object.things, 3)) != plain(rest)
 
 
 def _is_of_site(plain_text: str, phrase: PhraseMatch) -> bool:

@@ -34,6 +34,8 @@ from extractors.model.urls import authority_of
 
 #: This number of other ARKs at the same URL supports another sign. It proves nothing: one page may serve many objects.
 MANY_NEIGHBOURS = 2
+#: A page for this number of objects, each at another address of the host, is the page of none of them.
+ENOUGH_PAGES = 3
 #: Outcomes of a host that refuses a name that can't exist.
 _REFUSED = (ObjectOutcome.BROKEN, ObjectOutcome.SERVER_ERROR)
 
@@ -113,6 +115,8 @@ class ObjectFacts:
     """Answers to second names that can't exist."""
     changed_controls: Sequence[AnswerFacts] = ()
     """Answers to a repeated control that differ from its first answer."""
+    copies: int = 0
+    """The number of other objects whose pages, at other addresses of the host, say and show the same."""
 
     @property
     def _control_words(self) -> PageWords | None:
@@ -137,7 +141,8 @@ class ObjectFacts:
         if any(map(self._is_made_up, self.others)):
             return ControlContrast.AT_RANDOM
         again = [other.seen for other in self.again]
-        is_own = not has_nothing_of_its_own(answer.seen, control.seen, again)
+        controls = [one.seen for one in (control, *self.others) if one.text is not None]
+        is_own = not has_nothing_of_its_own(answer.seen, controls, again)
         return ControlContrast.ANOTHER if is_own else ControlContrast.NO_OTHER
 
     def _shows_page_of(self, refusal: AnswerFacts) -> bool:
@@ -200,6 +205,11 @@ class ObjectFacts:
         return None if is_told else next(iter(self.changed_controls), None)
 
     @property
+    def is_repeated(self) -> bool:
+        """True if several objects have this page, each at another address. An app shell is left to scripts."""
+        return self.copies >= ENOUGH_PAGES - 1 and not self.answer.is_left_to_scripts
+
+    @property
     def is_told_apart(self) -> bool:
         """True if a name that can't exist is refused."""
         return self.reply in (ControlContrast.REFUSED_THERE, ControlContrast.REFUSED_BEFORE)
@@ -214,12 +224,17 @@ class ObjectFacts:
 
     @cached_property
     def challenge(self) -> str | None:
-        """The name of the robot check that the page is, by its own signs or because the control has the same title."""
-        if self.answer.challenge:
-            return self.answer.challenge
-        title = self.answer.challenge_in_title
-        equals_control = self.control is not None and self.control.challenge_in_title == title
-        return title if equals_control and not self.declares_itself else None
+        """The name of the robot check that the page is, by its own signs, or because the control has the same title or
+        is sent to the same address on the way.
+        """
+        answer, control = self.answer, self.control
+        if answer.challenge or control is None:
+            return answer.challenge
+        paths = {one.final_url.partition("?")[0] for one in (answer, control)}
+        if answer.leads_back and control.leads_back and len(paths) == 1:
+            return "a page on the way to any object"
+        title = answer.challenge_in_title
+        return title if control.challenge_in_title == title and not self.declares_itself else None
 
     # -- the subject of the page
 
@@ -297,7 +312,11 @@ class ObjectFacts:
 
     @cached_property
     def only_absence(self) -> str | None:
-        """The first words of the page that report an absence, if it has little other text."""
+        """The words by which the title or the first statement of the page reports an absence.
+
+        The title of an object may be such a word, if the control is refused or gets another page, and the text has more
+        than the title.
+        """
         if self.answer.is_record or self.answer.tells_of_object:
             return None
         words = self.answer.words
@@ -306,17 +325,11 @@ class ObjectFacts:
         is_idle = words.is_short and not words.says_more(self.own_words) and not self.is_page_of_unknown_host
         if is_idle and words.unused_host:
             return words.unused_host
-        return words.only_absence(self.own_words, self.answer.ark.name, self._control_words)
-
-    @cached_property
-    def is_called_absent(self) -> bool:
-        """True if the page's title reports an absence, and nothing shows that this is the title of an object.
-
-        It is an object's title if the control is refused or gets another page, and the text has more than the title.
-        """
-        words = self.answer.words
         is_compared = self.reply in (ControlContrast.REFUSED_THERE, ControlContrast.ANOTHER)
-        return words.is_titled_absent and not (is_compared and words.says_more(self.own_words))
+        may_be_title = words.is_titled_by_word and is_compared and words.says_more(self.own_words)
+        if words.is_titled_absent and not may_be_title:
+            return words.not_found_in_title
+        return words.first_absence(self.own_words, self.answer.ark.name, self._control_words)
 
     # -- explanations of the object's absence
 

@@ -11,7 +11,7 @@ from functools import cache, cached_property
 from importlib.resources import files
 from itertools import chain
 from typing import Annotated, Any
-from urllib.parse import unquote, urlsplit
+from urllib.parse import parse_qsl, unquote, urlsplit
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict
 
@@ -91,6 +91,10 @@ class Phrases:
         """Return the words of the first phrase in a *text* in plain form."""
         return next((phrase.words for phrase in self.in_plain(text)), None)
 
+    def removed_from(self, text: str) -> str:
+        """Return *text* without the phrases, and without accents."""
+        return self._pattern.sub(" ", bare(plain(text)))
+
     def is_in_plain(self, text: str) -> bool:
         """Return True if a phrase is in a *text* in plain form."""
         return self._pattern.search(bare(text)) is not None
@@ -161,6 +165,8 @@ class ChallengeWords(_Section):
     word: PhraseList
     refusing: PhraseList
     widget: tuple[str, ...]
+    back: frozenset[str]
+    """Parameters with the address to which a check leads back."""
 
     def is_about_people(self, text: str) -> bool:
         """Return True if a text in plain form asks for people, or denies robots: "non sia un robot"."""
@@ -178,6 +184,8 @@ class ObjectWords(_Section):
     """Beginnings of a question."""
     filler: PhraseList
     """Words of a title without further meaning."""
+    requested: PhraseList
+    """Stems of words for the object that a visitor asked for."""
     saying: PhraseList
     """Words around the words of absence: auxiliary verbs, "this", "the"."""
 
@@ -273,11 +281,17 @@ class Quirks(_Section):
     restricted: PhraseList
     login: LogIn
     placeholder: Placeholder
+    other_promise: PhraseList
+    """Words that look like a promise about an object, and are about something else."""
     fault_title: FaultTitle
     loading: PhraseList
+    passing: Names
+    """Words before a number that changes with each request."""
     unknown: Names
     labels: Mapping[str, tuple[str, ...]]
     host: tuple[HostQuirk, ...]
+    route: Names
+    """Words in paths that name a kind of page, and no object."""
     visitor_counters: Names
     """Hosts that count the visitors of other sites."""
 
@@ -321,8 +335,10 @@ class Quirks(_Section):
                     return challenge.name
         return None
 
-    def challenge_in_page(self, markup: str, title: str | None, text: str) -> str | None:
+    def challenge_in_page(self, markup: str, title: str | None, text: str, unshown: str = "") -> str | None:
         """Return the name of the challenge that a page is, by its source or, on a short page, title and text.
+
+        Some checks have their words in *unshown* text, for scripts or for browsers without them.
 
         >>> quirks().challenge_in_page("", "Just a moment...", "Enable JavaScript")
         'Cloudflare'
@@ -348,8 +364,9 @@ class Quirks(_Section):
             said = [part for part in challenge.text if part in words and part not in heading]
             if said and (by_title or is_checked or is_notice or self._says_no_more(words, said[0])):
                 return challenge.name
-        is_script = "<script" in source and self.check.refusing.is_in_plain(body) and _letters(body) <= _FEW_SENTENCES
-        is_puzzle = (is_checked or is_script) and self.check.is_about_people(f"{heading} {words}")
+        is_refusal = self.check.refusing.is_in_plain(plain(f"{body} {unshown}"))
+        is_script = "<script" in source and is_refusal and _letters(body) <= _FEW_SENTENCES
+        is_puzzle = (is_checked or is_script) and self.check.is_about_people(plain(f"{heading} {words} {unshown}"))
         return "a puzzle for people" if is_puzzle else None
 
     def speaks_of_check(self, text: str) -> bool:
@@ -390,6 +407,34 @@ def quirks() -> Quirks:
     return Quirks(**tomllib.loads(files("crawler.answers").joinpath("quirks.toml").read_text("utf-8")))
 
 
+#: A variable of a template or of a program that was not filled in: of Mustache and its relatives, printf, PHP, JSP,
+#: XSLT; or JavaScript's text for an object.
+_VARIABLE = re.compile(
+    r"""
+    [$\#@]? \{{1,3} [\w\s.:|$>'"()\[\]/%-]{1,80} \}{1,3}
+    | \[\[ [\w\s.:-]{1,80} \]\]
+    | % (?: \d\$ )? [sd]\b | % \( \w{1,80} \) [sd] | % [A-Za-z][\w.-]{0,80} %
+    | <% .{1,200}? %> | <\? .{1,200}? (?: \?> | \Z )
+    | </? [a-z][\w:.-]{0,40} (?: \s[^<>]{0,200}=[^<>]{0,200} )? \s? /?>
+    | (?<!\w) \$!? [a-z_]\w{0,40} (?: (?:->|\.|\[['"]?) \w{1,40} (?:['"]?\])? ){0,3}
+    | \[object\ [A-Za-z]\w{0,30}\]
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+
+
+def is_unfilled(value: str) -> bool:
+    """Return True if a text is nothing but variables of a template.
+
+    >>> [is_unfilled(text) for text in ("%(title)s", "<?php echo $title; ?>", "{{ last }}, {{ first }}", "<title>")]
+    [True, True, True, True]
+    >>> [is_unfilled(text) for text in ("100 % silk", "Ada <Rossi>", "", "$100 bills", "{A map}, 1784")]
+    [False, False, False, False, False]
+    """
+    rest = _VARIABLE.sub("", value)
+    return rest != value and not any(map(str.isalnum, rest))
+
+
 def without_marks(text: str) -> str:
     """Return *text* without surrounding characters that are not letters or digits, in linear time.
 
@@ -404,6 +449,14 @@ def without_marks(text: str) -> str:
     return text[start:end]
 
 
+#: The vowel marks of Arabic, which few texts have, are removed.
+_PLAIN = {
+    ord("\N{RIGHT SINGLE QUOTATION MARK}"): "'",
+    ord("\N{LATIN CAPITAL LETTER I WITH DOT ABOVE}"): "i",
+    **dict.fromkeys(range(0x64B, 0x653)),
+}
+
+
 def plain(text: str) -> str:
     """Return *text* in the form for comparing phrases: lower case, folded white space, straight apostrophes, composed
     letters.
@@ -413,10 +466,7 @@ def plain(text: str) -> str:
     """
     if text.isascii():
         return " ".join(text.lower().split())
-    straight = text.replace("\N{RIGHT SINGLE QUOTATION MARK}", "'")
-    composed = unicodedata.normalize("NFC", straight)
-    lower = composed.replace("\N{LATIN CAPITAL LETTER I WITH DOT ABOVE}", "i").lower()
-    return " ".join(lower.split())
+    return " ".join(unicodedata.normalize("NFC", text).translate(_PLAIN).lower().split())
 
 
 class _Bare(dict[int, str]):
@@ -430,7 +480,8 @@ class _Bare(dict[int, str]):
         return self[letter]
 
 
-_BARE = _Bare({ord("\N{LATIN SMALL LETTER DOTLESS I}"): "i"})
+#: The dotless i; and the Arabic letters for yeh and kaf, with which Persian is also written.
+_BARE = _Bare(zip(map(ord, "\u0131\u064a\u0643"), "i\u06cc\u06a9", strict=True))
 
 
 def bare(text: str) -> str:
@@ -524,6 +575,21 @@ def is_sent_away(urls: Sequence[str], name: str) -> bool:
     if not is_general or last.query or last.fragment or name in unquote(last.path):
         return False
     return any(parts.hostname == last.hostname and not _ROOT_PATH.match(parts.path) for parts in before)
+
+
+def leads_back(urls: Sequence[str]) -> bool:
+    """Return True if the last redirect stays at its host, and the new address has the one before in its query.
+
+    >>> leads_back(["https://library.example/item/7", "https://library.example/challenge?dest=%2Fitem%2F7"])
+    True
+    >>> leads_back(["https://library.example/ark:/12148/x5", "https://library.example/viewer?ark=ark:/12148/x5"])
+    False
+    """
+    before, last = map(urlsplit, urls[-2:])
+    values = (urlsplit(value).path for key, value in parse_qsl(last.query) if key.lower() in quirks().check.back)
+    return before.hostname == last.hostname and before.path.rstrip("/") in {
+        unquote(value).rstrip("/") for value in values
+    }
 
 
 def is_log_in(url: str) -> bool:

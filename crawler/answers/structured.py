@@ -8,10 +8,12 @@ from __future__ import annotations
 import json
 import logging
 import re
+import tomllib
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
+from importlib.resources import files
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -30,25 +32,8 @@ if TYPE_CHECKING:
 
 #: Maximum number of characters of YAML that are parsed: the parser is slow, and a description is short.
 YAML_LIMIT = 2**16
-#: Descriptive keys of many vocabularies, by the question that they answer.
-_KEYS_OF = {
-    "who": ("who", "creator", "creators", "author", "contributor", "publisher", "maker", "artist"),
-    "what": ("what", "title", "titles", "name", "label", "preflabel", "headline"),
-    "when": (
-        "when", "date", "publicationdate", "publisheddate", "datecreated", "datepublished", "issued", "year", "publicationyear",
-        "created",
-    ),
-    "where": ("where", "identifier", "identifiers", "id", "@id", "ark", "url", "permalink"),
-}  # fmt: skip
-KERNEL: Mapping[str, str] = {key: question for question, keys in _KEYS_OF.items() for key in keys}
-#: Descriptive keys that answer no question.
-OTHER_DESCRIPTIVE = frozenset({"description", "subject", "about", "definition", "comment"})
-#: Keys of a structured record that may state a commitment.
-COMMITMENT_KEYS = ("erc-support", "commitment", "persistence", "permanence", "policy", "support")
-
-#: Maximum number of descriptions in a list that are searched for the requested one, and the keys that identify it.
+#: Maximum number of descriptions in a list that are searched for the requested one.
 _MOST_LISTED = 200
-_NAMING = frozenset({"where", "identifier", "id", "@id", "ark", "pid"})
 _SEGMENT = re.compile(r"erc(?:-[a-z]+)?", re.IGNORECASE)
 _DOTTED = re.compile(r"(?P<segment>erc(?:-[a-z]+)?)[.](?P<label>[\w/]+)", re.IGNORECASE)
 #: JSON as the argument of a function (JSONP), or after a guard against that. The pattern never backtracks over white
@@ -56,33 +41,27 @@ _DOTTED = re.compile(r"(?P<segment>erc(?:-[a-z]+)?)[.](?P<label>[\w/]+)", re.IGN
 _CALL = re.compile(
     r"\s*+(?:[)\]}',;\s]*+|(?:/\*\*/\s*+)?[\w.$]{1,80}+\s*+\()(?P<json>[{\[].*[}\]])\s*+\)?\s*+;?\s*+\Z", re.DOTALL
 )
-#: Types of things on every page of a site; an object of such a type must name an ARK.
-_SITES_TYPES = frozenset(
-    {
-        "website", "webpage", "aboutpage", "contactpage", "collectionpage", "searchresultspage", "faqpage",
-        "webapplication", "breadcrumblist", "listitem", "itemlist", "searchaction", "sitenavigationelement",
-        "wpheader", "wpfooter", "wpsidebar", "organization", "corporation", "localbusiness", "library",
-        "museum", "archiveorganization", "governmentorganization", "educationalorganization",
-        "collegeoruniversity", "ngo", "person", "postaladdress", "datacatalog",
-    }
-)  # fmt: skip
 #: Shorter ASCII words are common keys: ``data``, ``was``.
 _LABEL_CHARS = 5
-_FAILED = frozenset({"error", "fail", "failed", "failure", "not found", "not_found", "notfound", "not-found"})
-#: Keys of a message that is not a description, keys next to it, and keys of a search without results.
-_MESSAGES = frozenset({"message", "msg", "detail", "details", "reason"})
-_WITH_MESSAGES = frozenset({"status", "statuscode", "code", "type", "instance", "timestamp", "path", "success", "ok"})
-_FOUND = ("results", "items", "docs", "hits", "records", "data")
-_COUNTS = ("total", "count", "numfound", "totalitems", "totalresults", "totalhits", "size")
-_NAMING_THINGS = frozenset({"@id", "id", "identifier", "ark", "url"})
 _SEPARATORS = re.compile(r"[:./#]")
-_NAMING_KEYS = ("@value", "name", "title", "value", "full_name", "fullName", "literal", "identifier", "@id")
-#: The parts of a person's name in their order, without underscores.
-_PERSON = ("familyname", "family", "lastname", "givenname", "given", "firstname")
-#: Keys of a deposit's record that contain the description.
-_ENVELOPED = frozenset({"metadata", "attributes"})
 _MOST_KEYS = 500
 _MOST_DEPTH = 4
+
+
+@cache
+def _structures() -> Mapping[str, Any]:
+    return tomllib.loads(files("crawler.answers").joinpath("structures.toml").read_text("utf-8"))
+
+
+def vocabulary(name: str) -> Any:
+    """Return a list of words, or a table, of ``structures.toml``."""
+    return _structures()[name]
+
+
+@cache
+def kernel_keys() -> Mapping[str, str]:
+    """Return the question that each descriptive key answers, the first key of a question before others."""
+    return {key: question for question, keys in vocabulary("kernel").items() for key in keys}
 
 
 def from_json(text: str, ark: Ark | None = None) -> Record | None:
@@ -111,7 +90,7 @@ def _own(value: Any, ark: Ark | None) -> Any:
 def _is_about(mapping: Mapping[str, Any], ark: Ark) -> bool:
     """Return True if a description names *ark* as its subject, also within an ERC."""
     within = [mapping, *(part for part in mapping.values() if isinstance(part, Mapping))]
-    values = [str(part[key]) for part in within for key in part if plain_key(key) in _NAMING]
+    values = [str(part[key]) for part in within for key in part if plain_key(key) in vocabulary("naming")]
     return any(mention.ark == ark for value in values for mention in find_arks(value[:2_000]))
 
 
@@ -143,7 +122,7 @@ class _PlainLoader(yaml.BaseLoader):
 def record_of(value: Any, kind: str) -> Record | None:
     """Return the record in a parsed structure: segments of an ERC, a registry's entry, an error, or a description."""
     mapping = value if isinstance(value, Mapping) and _says_enough(value) else _best_description(value)
-    if mapping is None:
+    if mapping is None or (isinstance(value, Mapping) and _is_of_service(value)):
         return None
     segments = _segments(mapping)
     if segments:
@@ -157,12 +136,12 @@ def record_of(value: Any, kind: str) -> Record | None:
         return {"error": _strings(mapping)}
     keys = {plain_key(key) for key, inner in mapping.items() if inner}
     foreign = [key for key in keys if _question_of(key) is not None]
-    is_description = bool(keys & (KERNEL.keys() | OTHER_DESCRIPTIVE)) or len(foreign) > 1
+    is_description = not keys.isdisjoint((*kernel_keys(), *vocabulary("other"))) or len(foreign) > 1
     return {kind: _strings(mapping)} if is_description else None
 
 
 def kernel(values: Mapping[str, str]) -> dict[str, str]:
-    """Return the answers of a record in any vocabulary to the four questions, by the first key of `KERNEL` in it.
+    """Return the answers of a record in any vocabulary to the four questions, by the first key of `kernel_keys` in it.
 
     >>> kernel({"@id": "ark:12148/x5", "schema:name": "A map", "publisher": "BnF", "author": "Rossi"})
     {'who': 'Rossi', 'what': 'A map', 'where': 'ark:12148/x5'}
@@ -171,7 +150,7 @@ def kernel(values: Mapping[str, str]) -> dict[str, str]:
     for key, value in values.items():
         plain.setdefault(plain_key(key).replace("_", ""), value)
     answers: dict[str, str] = {}
-    for key, question in KERNEL.items():
+    for key, question in kernel_keys().items():
         if plain.get(key):
             answers.setdefault(question, plain[key])
     for key, value in plain.items():
@@ -203,7 +182,7 @@ def _says_enough(mapping: Mapping[str, Any]) -> bool:
     """Return True if a mapping is a description by itself, without its nested structures."""
     is_record = _segments(mapping) or _is_registry(mapping) or _is_error(mapping)
     answers = kernel(_strings(mapping))
-    is_enveloped = "who" not in answers and not _ENVELOPED.isdisjoint(map(plain_key, mapping))
+    is_enveloped = "who" not in answers and not set(vocabulary("enveloped")).isdisjoint(map(plain_key, mapping))
     return bool(is_record or (len(answers) > 1 and not is_enveloped)) and not is_sites(mapping)
 
 
@@ -221,9 +200,12 @@ def _is_error(mapping: Mapping[str, Any]) -> bool:
     is_written = isinstance(written, str) and re.fullmatch(r"[45]\d\d", written) is not None
     is_refused = any(values.get(key) is False for key in ("success", "ok", "found", "exists"))
     is_status = isinstance(status, int) and 400 <= status < 600
-    is_failure = is_written or is_status or str(status).strip().lower() in _FAILED
-    is_message = bool(values.keys() & _MESSAGES) and values.keys() <= _MESSAGES | _WITH_MESSAGES
-    is_empty = any(values.get(key) == [] for key in _FOUND) and any(values.get(key) == 0 for key in _COUNTS)
+    is_failure = is_written or is_status or str(status).strip().lower() in vocabulary("failed")
+    messages = set(vocabulary("messages"))
+    is_message = bool(values.keys() & messages) and values.keys() <= {*messages, *vocabulary("beside_messages")}
+    is_empty = any(values.get(key) == [] for key in vocabulary("found")) and any(
+        values.get(key) == 0 for key in vocabulary("counts")
+    )
     # The results of SPARQL.
     is_unbound = values.get("results") == {"bindings": []}
     has_only_gaps = _is_bare(mapping) and re.search(r": (?:None|\[\])", str(mapping)) is not None
@@ -243,12 +225,28 @@ def is_sites(mapping: Mapping[str, Any]) -> bool:
     types = mapping.get("@type", ())
     names = [types] if isinstance(types, str) else types
     kinds = {plain_key(name) for name in names if isinstance(name, str)}
-    return bool(kinds) and kinds <= _SITES_TYPES and not names_ark(mapping)
+    return bool(kinds) and kinds <= set(vocabulary("sites")) and not names_ark(mapping)
+
+
+def _is_of_service(mapping: Mapping[str, Any]) -> bool:
+    """Return True if a structure describes a service or an app, or is only a list of addresses, and names no ARK.
+
+    >>> _is_of_service({"name": "Harbour", "start_url": "/"}), _is_of_service({"name": "Harbour", "created": "1784"})
+    (True, False)
+    >>> _is_of_service({"titles": "https://a.example/titles/", "creators": "https://a.example/creators/"})
+    True
+    """
+    keys = set(map(plain_key, mapping))
+    are_addresses = len(mapping) > 1 and all(
+        str(value).startswith(("http://", "https://")) for value in mapping.values()
+    )
+    is_health = str(mapping.get("status")).lower() in vocabulary("healthy")
+    return (are_addresses or is_health or not keys.isdisjoint(vocabulary("service"))) and not names_ark(mapping)
 
 
 def names_ark(mapping: Mapping[str, Any]) -> bool:
     """Return True if a structure names an ARK under a key for identifiers."""
-    named = {key: value for key, value in mapping.items() if plain_key(key) in _NAMING_THINGS}
+    named = {key: value for key, value in mapping.items() if plain_key(key) in vocabulary("naming_things")}
     return any("ark:" in value.lower() for value in _strings(named).values())
 
 
@@ -357,10 +355,10 @@ def _name_in(value: Any, depth: int = 0) -> str | None:
         return value
     if not isinstance(value, Mapping):
         return None
-    names = [value.get(key) for key in _NAMING_KEYS]
+    names = [value.get(key) for key in vocabulary("named")]
     named = next((name for name in names if isinstance(name, str) and name), None)
     parts = {plain_key(key).replace("_", ""): part for key, part in value.items() if isinstance(part, str) and part}
-    person = ", ".join(parts[key] for key in _PERSON if key in parts)
+    person = ", ".join(parts[key] for key in vocabulary("person") if key in parts)
     inner = (_name_in(part, depth + 1) for part in value.values() if isinstance(part, Mapping) and depth < 2)
     return named or person or next(filter(None, inner), None)
 
@@ -387,31 +385,9 @@ _DESCRIPTIVE = re.compile(
     r"|http://datacite\.org/schema/kernel-\d[\w.]*"
 )
 _TEI = "http://www.tei-c.org/ns/1.0"
-_EAD = {"unittitle": "title", "unitdate": "date", "origination": "creator", "unitid": "identifier"}
-#: The Dublin Core names of elements of other vocabularies.
-_LIBRARIES: Mapping[str, Mapping[str, str]] = {
-    "http://www.loc.gov/mods/v3": {
-        "title": "title", "namePart": "creator", "dateIssued": "date", "dateCreated": "date", "copyrightDate": "date",
-        "identifier": "identifier", "url": "url",
-    },
-    _TEI: {"title": "title", "author": "creator", "date": "date", "idno": "identifier"},
-    "http://www.crossref.org/schema": {
-        "title": "title", "surname": "creator", "organization": "creator", "year": "date",
-    },
-    "urn:isbn:1-931666-22-9": _EAD, "http://ead3.archivists.org/schema/": _EAD,
-}  # fmt: skip
 #: The version in a library's namespace, which changes nothing: ``http://www.crossref.org/schema/4.3.4``.
 _VERSION = re.compile(r"(?<=crossref\.org/schema)/[\d.]+\Z")
 _MARC = "http://www.loc.gov/MARC21/slim"
-_MARC_FIELDS = {
-    "100a": "creator", "110a": "creator", "700a": "contributor", "245a": "title", "260c": "date", "264c": "date",
-    "024a": "identifier", "856u": "url",
-}  # fmt: skip
-#: Documents with descriptions of many things, or without descriptions.
-_NO_RECORDS = frozenset({"rss", "feed", "urlset", "sitemapindex", "html", "svg", "opml", "opensearchdescription"})
-_ERRORS = frozenset({"error", "errors", "exception", "fault", "problem", "serviceexceptionreport"})
-_NAMES = ("name", "label", "preflabel", "title", "value")
-
 # It warns about invalid URIs of others.
 logging.getLogger("rdflib").setLevel(logging.CRITICAL)
 
@@ -448,15 +424,15 @@ def from_xml(markup: bytes, *, enough: int = ENOUGH_ANSWERS) -> Record | None:
             return record
     # An envelope of SOAP has the answer in its body.
     answer = root.iterfind("*/*") if name == "envelope" else root
-    if name in _ERRORS or any(_local(child) in _ERRORS for child in answer):
+    if not {name, *map(_local, answer)}.isdisjoint(vocabulary("errors")):
         return {"error": {"error": _text_of(root)}}
-    if name in _NO_RECORDS:
+    if name in vocabulary("no_records"):
         return None
     described = _rdf_record(dict(_first(_statements(root))))
     if described is not None:
         return described
     leaves = ((_local(element), _text_of(element)) for element in root.iter("*") if not len(element))
-    plain = {key: value for key, value in _first(leaves) if key in KERNEL}  # without a namespace
+    plain = {key: value for key, value in _first(leaves) if key in kernel_keys()}  # without a namespace
     return {"rdf": plain} if len(kernel(plain)) >= enough else None
 
 
@@ -518,7 +494,7 @@ def _readable(graph: rdflib.Graph, value: Any) -> str:
         return str(value)
     names = {plain_key(predicate): str(name) for predicate, name in graph.predicate_objects(value)}
     unnamed = "" if isinstance(value, BNode) else str(value)
-    return next((names[name] for name in _NAMES if name in names), unnamed)
+    return next((names[name] for name in vocabulary("names") if name in names), unnamed)
 
 
 # -- XML
@@ -538,9 +514,11 @@ def _statements(root: Any) -> Iterator[tuple[str, str]]:
             yield name.lower(), _text_of(element) or element.get(f"{{{RDF}}}resource", "")
         elif namespace == _MARC and name == "subfield":
             field = f"{element.getparent().get('tag', '')}{element.get('code', '')}"
-            yield _MARC_FIELDS.get(field, ""), _text_of(element).rstrip(" /:;,")
-        elif namespace in _LIBRARIES and (namespace != _TEI or any(element.iterancestors(f"{{{_TEI}}}teiHeader"))):
-            yield _LIBRARIES[namespace].get(name, ""), _text_of(element)
+            yield vocabulary("marc").get(field, ""), _text_of(element).rstrip(" /:;,")
+        elif namespace in vocabulary("libraries") and (
+            namespace != _TEI or any(element.iterancestors(f"{{{_TEI}}}teiHeader"))
+        ):
+            yield vocabulary("libraries")[namespace].get(name, ""), _text_of(element)
 
 
 def _local(element: Any) -> str:
@@ -568,5 +546,5 @@ def _first(statements: Iterator[tuple[str, str]]) -> Iterator[tuple[str, str]]:
 
 def _rdf_record(values: Mapping[str, str]) -> Record | None:
     """Return a record if it has more than identifiers of its subject."""
-    is_one = bool(values.keys() & (KERNEL.keys() | OTHER_DESCRIPTIVE) - {"@id", "url", "id", "identifier"})
+    is_one = bool(values.keys() & {*kernel_keys(), *vocabulary("other")} - {"@id", "url", "id", "identifier"})
     return {"rdf": dict(values)} if is_one else None

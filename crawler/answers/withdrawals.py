@@ -46,7 +46,7 @@ _SALE = re.compile(
 _SALE_CHARS = 80
 #: The history of a thing before it came to the collection, where it is now.
 _PROVENANCE = re.compile(
-    r"\b(?:bought|acquired|purchased|sold|donated|bequeathed|presented to|erworben|angekauft|gekauft|verkauft"
+    r"\b(?:bought|acquired|purchased|sold|donated|given to|bequeathed|presented to|erworben|angekauft|gekauft|verkauft"
     r"|acquis\w*|achet\w*|vendu\w*|adquirid\w*|comprad\w*|vendid\w*|acquistat\w*|vendut\w*|gekocht|verkocht|aangekocht)\b"
     r"|\b(?:until|till|bis|jusqu'en|hasta|fino al|ate|tot)\s(?:\w+\s){0,3}(?:1\d{3}|20[01]\d)\b"
 )

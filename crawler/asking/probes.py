@@ -12,8 +12,10 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from enum import StrEnum
+from string import digits
 from urllib.parse import quote, unquote, urlsplit, urlunsplit
 
+from crawler.answers.quirks import quirks
 from crawler.model.crawl_requests import CAMPAIGN_PARAMETER, PRESENTATION_NAME
 from crawler.model.observations import CONFORMANCE, ChainEnd, Observation, Question
 from crawler.model.resolving import INFLECTIONS, SUCCESSES, asked_url, resolver_of, with_other_label
@@ -37,6 +39,8 @@ _PREFIX = re.compile(r"[A-Za-z]+(?=[0-9])")
 #: Part of a URL with enough digits to identify one thing: ``/item/20391/view``.
 _NUMBERED = re.compile(r"(?:\D*\d){3}")
 _EXTENSION = re.compile(r"\.[A-Za-z]\w{0,4}\Z")
+#: The end of a program's name: ``index.php``.
+_PROGRAM = re.compile(r"\.(?:php\d?|aspx?|jspx?|cgi|do|action|p[ly]|cfm|exe|dll)\Z", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,9 +102,9 @@ def place_of(url: str) -> str:
 def control_ark(ark: Ark, resolver: str, *, other: bool = False) -> Ark:
     """Return a name under the NAAN and shoulder of *ark* that can't exist at *resolver*.
 
-    It has the shape of the real one: digits for digits and letters for letters, in the same alphabet. If the rule for
-    its check character is known, that is wrong. The result is the same for the same arguments; *other* gives a second
-    name.
+    It has the shape of the real one: another digit for each digit and another letter for each letter, in the same
+    alphabet, so that it never begins with the real one. If the rule for its check character is known, that is wrong.
+    The result is the same for the same arguments; *other* gives a second name.
 
     >>> real = Ark.parse("ark:12148/btv1b8449691v")
     >>> control = control_ark(real, "https://n2t.net/")
@@ -108,7 +112,7 @@ def control_ark(ark: Ark, resolver: str, *, other: bool = False) -> Ark:
     (True, 'btv1', True)
     """
     prefix = _PREFIX.match(ark.name)
-    kept = ark.shoulder or (prefix[0] if prefix else "")
+    kept = (ark.shoulder or (prefix[0] if prefix else "")) if ark.shoulder != ark.name else ""
     is_checked = KNOWN.check(ark) in (CheckCharacter.PASSES, CheckCharacter.FAILS)
     least = _INVENTED_CHECKED if is_checked else _INVENTED
     shape = _extend(ark.name[len(kept) :], least)
@@ -116,7 +120,7 @@ def control_ark(ark: Ark, resolver: str, *, other: bool = False) -> Ark:
     letters = _HEXADECIMAL_LETTERS if _HEXADECIMAL.match(ark.name) else _CONSONANTS
     name = kept + _stand_in(shape, letters, _octets(seed))
     invented = Ark(ark.naan, name)
-    if KNOWN.check(invented) is CheckCharacter.PASSES or invented.name == ark.name:
+    if KNOWN.check(invented) is CheckCharacter.PASSES:
         return Ark(ark.naan, name[:-1] + ("b" if name[-1] != "b" else "c"))
     return invented
 
@@ -128,20 +132,18 @@ def _octets(seed: bytes) -> Iterator[int]:
 
 
 def _extend(shape: str, least: int) -> str:
-    """Return *shape* extended by its last letter or digit to at least *least* of them."""
+    """Return *shape* extended by its last letter or digit to at least *least* of them; without any, only these."""
     last = shape[-1:] if shape[-1:].isalnum() else "x"
-    return shape + last * max(0, least - sum(map(str.isalnum, shape)))
+    own = sum(map(str.isalnum, shape))
+    return (shape if own else "") + last * max(0, least - own)
 
 
 def _stand_in(shape: str, letters: str, octets: Iterator[int]) -> str:
     """Return other characters of the same kinds; characters that are neither letters nor digits stay."""
     made = ""
     for character, octet in zip(shape, octets, strict=False):
-        other = letters[octet % len(letters)]
-        if character.isdigit():
-            other = str(octet % 10)
-        elif not character.isalpha():
-            other = character
+        alphabet = (digits if character.isdigit() else letters).replace(character.lower(), "")
+        other = alphabet[octet % len(alphabet)] if character.isalnum() else character
         made += other.upper() if character.isupper() else other
     return made
 
@@ -161,7 +163,7 @@ def control_url(url: str, ark: Ark, registry: Registry, *, other: bool = False) 
     return registry.target(invented) if url == registry.target(ark) else None
 
 
-def landing_pattern(url: str) -> str:
+def landing_pattern(url: str, *, every: bool = False) -> str:
     """Return the URL of a control for *url*, with ``*`` for each part that identifies one thing.
 
     >>> landing_pattern("https://library.example/item/20391/view"), landing_pattern("https://library.example/")
@@ -170,20 +172,26 @@ def landing_pattern(url: str) -> str:
     'https://library.example/show.php?id=*'
     >>> landing_pattern("https://library.example/blue-vase?lang=en")
     'https://library.example/*?lang=en'
+
+    With *every*, these are all parts that are no words of routes.
+
+    >>> landing_pattern("https://library.example/item/7/page/n1?langue=fr", every=True)
+    'https://library.example/item/*/page/*?langue=*'
     """
-    return _with_names(url, lambda name: "*")
+    return _with_names(url, lambda name: "*", every=every)
 
 
-def landing_control(url: str, *, other: bool = False) -> str:
+def landing_control(url: str, *, other: bool = False, every: bool = False) -> str:
     """Return the URL of a thing that can't exist at the host where redirects have led, or of an *other* one.
 
     The last segment of the path is changed, or the values of the query, and all segments that are numbers. Many sites
-    find a thing by its number and ignore the title after it.
+    find a thing by its number and ignore the title after it. Others ignore what is changed, such as a page or a
+    language: then *every* part may identify the thing.
 
     >>> landing_control("https://library.example/item/7.html").startswith("https://library.example/item/")
     True
     """
-    octets = _octets(hashlib.sha256(f"{landing_pattern(url)}{_OTHER * other}".encode()).digest())
+    octets = _octets(hashlib.sha256(f"{landing_pattern(url, every=every)}{_OTHER * other}".encode()).digest())
 
     def invent(name: str) -> str:
         head, slash, last = unquote(name).rpartition("/")
@@ -193,15 +201,16 @@ def landing_control(url: str, *, other: bool = False) -> str:
         made = _stand_in(_extend(stem, _INVENTED), letters, octets)
         return quote(head + slash + made + (extension[0] if extension else ""), safe="/:@,;+~")
 
-    return _with_names(url, invent)
+    return _with_names(url, invent, every=every)
 
 
-def _with_names(url: str, change: Callable[[str], str]) -> str:
+def _with_names(url: str, change: Callable[[str], str], *, every: bool) -> str:
     """Return *url* with *change* applied to each part that may identify one thing."""
     label = LABEL.search(url)
     if label is not None:
         naan, slash, name = url[label.end() :].partition("?")[0].rstrip("/").partition("/")
-        return f"{url[: label.end()]}{naan}/{change(name)}"
+        parts_of_name = name.split("/") if every else [name]
+        return f"{url[: label.end()]}{naan}/{'/'.join(map(change, parts_of_name))}"
     parts = urlsplit(url)
     segments = (parts.path.rstrip("/") or "/").split("/")
     fields = [field.rpartition("=") for field in parts.query.split("&") if field]
@@ -210,15 +219,33 @@ def _with_names(url: str, change: Callable[[str], str]) -> str:
         for at, field in enumerate(fields)
         if not (PRESENTATION_NAME.fullmatch(field[0]) or CAMPAIGN_PARAMETER.fullmatch("".join(field)))
     ]
-    named = {at for at in naming if any(map(str.isdigit, fields[at][2]))} or set(naming[-1:])
+    named = {at for at in naming if every or any(map(str.isdigit, fields[at][2]))} or set(naming[-1:])
     last = len(segments) - 1
+    is_numbered = any(map(str.isdigit, unquote(parts.path)))
     path = [
-        change(segment) if _NUMBERED.match(segment) or (at == last and not naming) else segment
+        change(segment)
+        if _NUMBERED.match(segment)
+        or (at == last and not naming)
+        or (every and _may_name(segment, is_first=at == 1 and is_numbered))
+        else segment
         for at, segment in enumerate(segments)
     ]
-    query = [f"{key}{sign}{change(value) if at in named else value}" for at, (key, sign, value) in enumerate(fields)]
+
+    def change_value(value: str) -> str:
+        # An address within the query is that of a manifest or a file.
+        return _with_names(unquote(value), change, every=True) if every and "/" in unquote(value) else change(value)
+
+    query = [
+        f"{key}{sign}{change_value(value) if at in named else value}" for at, (key, sign, value) in enumerate(fields)
+    ]
     slash = "/" if parts.path.endswith("/") and len(parts.path) > 1 else ""
     return urlunsplit((parts.scheme, parts.netloc, "/".join(path) + slash, "&".join(query), ""))
+
+
+def _may_name(segment: str, *, is_first: bool) -> bool:
+    """Return True if a segment may identify a thing: no language, no program, no word of routes. The first word is one."""
+    is_word = segment.isalpha() and (is_first or len(segment) <= 2 or segment.lower() in quirks().route.word)
+    return bool(segment) and not is_word and _PROGRAM.search(segment) is None
 
 
 # -- equal spellings: the URLs of the test, and the findings from their answers

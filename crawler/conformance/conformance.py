@@ -16,7 +16,8 @@ from importlib.resources import files
 from crawler.answers.facts import AnswerFacts
 from crawler.conformance.expectations import EXPECTATIONS, Answers
 from crawler.conformance.plan import NamedArk
-from crawler.model.observations import ChainEnd, ObjectOutcome, Observation, Question
+from crawler.model.observations import ChainEnd, Observation, Question
+from crawler.model.resolving import with_other_label
 from crawler.verdicts.verdict import JUDGING_CPU_S, TOO_LONG_TO_JUDGE
 from extractors.model.ark import Ark
 from extractors.model.budget import OverBudget, cpu_limit
@@ -120,6 +121,9 @@ def results(observations: Iterable[Observation], only: Sequence[str] = ()) -> It
     by_ark: dict[str, dict[Question, AnswerFacts]] = {}
     for observation in observations:  # the last attempt replaces earlier ones
         by_ark.setdefault(observation.request_url, {})[observation.question] = AnswerFacts(observation)
+    for url in list(by_ark):
+        if with_other_label(url) in by_ark and not by_ark[url][Question.OBJECT].is_reached:
+            del by_ark[url]  # the resolver knows only the other form, which was tested instead
     wanted = [requirement for requirement in requirements() if not only or any(map(requirement.is_in, only))]
     of_arks = [_results_in_time(wanted, Answers(answers)) for answers in by_ark.values()]
     for number, requirement in enumerate(wanted):
@@ -224,9 +228,8 @@ def _compare_one(ark: Ark, answers: Mapping[tuple[str, Question], Observation], 
 def _is_comparable(answer: Observation) -> bool:
     """Return True if an answer can be compared: the resolver neither failed nor refused access."""
     facts = AnswerFacts(answer)
-    is_refused = facts.outcome is ObjectOutcome.BLOCKED or facts.challenge is not None
     is_told = facts.is_answered or answer.end is ChainEnd.NON_WEB
-    return is_told and not facts.is_failing and not is_refused
+    return is_told and not facts.is_failing and not facts.keeps_out
 
 
 def _words(answer: Observation | None) -> str:

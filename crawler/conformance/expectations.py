@@ -123,7 +123,7 @@ def _no_answer(answer: AnswerFacts) -> Finding | None:
     """Return the finding for a missing answer, or for one that refuses access to programs; otherwise None."""
     if not answer.is_answered and answer.end is not ChainEnd.NON_WEB:
         return Finding(None, _status(answer))
-    if answer.outcome is ObjectOutcome.BLOCKED or answer.challenge is not None:
+    if answer.keeps_out:
         return Finding(None, f"{_status(answer)}, which keeps programs out")
     return None
 

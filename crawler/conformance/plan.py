@@ -74,6 +74,8 @@ def probes(resolver: str, named: NamedArk, *, is_gone: bool = False, is_own: boo
     """
     ark, url = named.ark, named.url_at(resolver)
     base = resolver_of(url)
+    # Names that can't exist are asked in the form of the label that is tested.
+    label = "ark:/" if named.written[4:5] == "/" else "ark:"
 
     def probe(question: Question, asked: str, *, of: Ark = ark, method: str = "GET", **headers: str) -> Probe:
         return Probe(of, url, question, asked, method, headers)
@@ -85,17 +87,18 @@ def probes(resolver: str, named: NamedArk, *, is_gone: bool = False, is_own: boo
     for question in INFLECTED:
         yield probe(question, asked_url(url, question))
     control = control_ark(ark, base)
-    yield probe(Question.CONTROL, base + str(control), of=control)
-    yield probe(Question.CONTROL_INFO, asked_url(base + str(control), Question.INFO), of=control)
+    unknown = f"{base}{label}{control.naan}/{control.name}"
+    yield probe(Question.CONTROL, unknown, of=control)
+    yield probe(Question.CONTROL_INFO, asked_url(unknown, Question.INFO), of=control)
     for question, asked in forms(url, ark):
         yield probe(question, asked)
     for question, written in _spellings(named.written):
         yield probe(question, base + written)
     for question, naan in ((Question.LONG_NAAN, LONG_NAAN), (Question.OTHER_NAAN, OTHER_NAAN)):
         other = Ark(naan, ark.name)
-        yield probe(question, base + str(other), of=other)
-    yield probe(Question.ODD_OCTETS, f"{base}ark:{ark.naan}/{ODD_OCTETS}")
-    yield probe(Question.OVER_LONG, f"{base}ark:{ark.naan}/{'z' * OVER_LONG}")
+        yield probe(question, f"{base}{label}{naan}/{ark.name}", of=other)
+    yield probe(Question.ODD_OCTETS, f"{base}{label}{ark.naan}/{ODD_OCTETS}")
+    yield probe(Question.OVER_LONG, f"{base}{label}{ark.naan}/{'z' * OVER_LONG}")
     yield probe(Question.QUERY, f"{url}?{QUERY}")
     yield probe(Question.HEAD, url, method="HEAD")
     yield probe(Question.ACCEPT, url, Accept="application/x-arkaudit-unheard-of")
@@ -104,7 +107,7 @@ def probes(resolver: str, named: NamedArk, *, is_gone: bool = False, is_own: boo
         yield probe(Question.PLAIN_HTTP, f"http://{url.removeprefix('https://')}")
     yield probe(Question.FRONT_PAGE, base)
     if is_own:
-        yield Probe(control, url, Question.RATE, base + str(control), times=NAMES_A_MINUTE)
+        yield Probe(control, url, Question.RATE, unknown, times=NAMES_A_MINUTE)
 
 
 def _spellings(written: str) -> Iterator[tuple[Question, str]]:

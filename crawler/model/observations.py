@@ -112,6 +112,8 @@ class Question(StrEnum):
     """A second name that can't exist, after the first got another page than the object. Both should be alike."""
     CONTROL_LANDING = "control landing"
     """A name that can't exist at the landing host, about which the resolver's control says nothing."""
+    CONTROL_EVERY_PART = "control landing, every part"
+    """The same with every part of the address changed, if the first got the object's page: it may ignore that part."""
     CONTROL_INFO = "control ?info"
     RENDERED = "rendered"
     """The object again, rendered by a browser, if the answer is an app shell (``[render]``)."""
@@ -318,6 +320,8 @@ class Observation:
     """The parsed metadata: segments of an ERC, or the JSON object."""
     similarity: str | None = None
     """A sketch of the whole readable text, for comparing answers without their bodies."""
+    page_digest: str | None = None
+    """A digest of what a page says and shows, for comparing the pages of a host (`crawler.answers.likeness`)."""
     facts: PageFacts = field(default_factory=PageFacts)
     remarks: tuple[str, ...] = ()
     rendering: Rendering | None = None
@@ -362,6 +366,7 @@ class Observation:
             text=None,
             record=None,
             similarity=None,
+            page_digest=None,
             facts=PageFacts(),
         )
 

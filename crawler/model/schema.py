@@ -289,6 +289,9 @@ observation = Table(
     required("body_complete", Boolean, "whether the body was read to its end"),
     optional("record", _OPTIONAL_JSON, "parsed metadata of the answer", "mapping"),
     optional("similarity", Text, "sketch of the whole text, for comparing answers, in hexadecimal"),
+    optional(
+        "page_digest", Text, "digest of words, links and media of a page, to find its copies at a host, in hexadecimal"
+    ),
     required(
         "facts",
         JSON,

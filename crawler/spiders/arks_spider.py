@@ -16,14 +16,15 @@ from scrapy.crawler import Crawler
 from scrapy.http import Response
 
 from crawler.answers.answer_reading import AnswerReader
+from crawler.answers.likeness import page_digest
 from crawler.model.crawl_requests import CrawlRequest
 from crawler.model.observations import ACCESS, CONFORMANCE, ChainEnd, Observation, Question, Verdict
 from crawler.model.registry import load_registry
-from crawler.model.resolving import sendable
+from crawler.model.resolving import SUCCESSES, sendable
 from crawler.politeness.throttle import patience_of
 from crawler.rendering import RenderOptions
 from crawler.rendering.pages import RENDERED, PageRenderer
-from crawler.spiders.auditing import AuditSpider, OwnRun
+from crawler.spiders.auditing import TIME_IS_UP, AuditSpider, OwnRun
 from crawler.spiders.conversation import Ask, AskingRules, Conversation, FinishedTarget, Outgoing, Target
 from crawler.spiders.items import CheckedArk, checked_ark
 from crawler.spiders.runs import Background, judge_run, judge_settled
@@ -64,6 +65,8 @@ async def observe(ask: Ask, request: Request, response: Response | None, reader:
     answer = await reader.read(body, content_type, ark, host=host)
     # The reasons for an incomplete body, except that enough of it was read.
     lacks = () if STOPPED in flags else body_faults(flags, len(body))
+    is_complete = response is not None and INCOMPLETE.isdisjoint(flags)
+    is_page = is_complete and answer.text is not None and hops[-1].status in SUCCESSES
     observation = Observation(
         ark=ask.ark,
         request_url=ask.request_url,
@@ -78,9 +81,10 @@ async def observe(ask: Ask, request: Request, response: Response | None, reader:
         text=answer.text,
         body_bytes=None if response is None else len(body),
         body_sha256=hashlib.sha256(body).hexdigest() if body else None,
-        body_complete=response is not None and INCOMPLETE.isdisjoint(flags),
+        body_complete=is_complete,
         record=answer.record,
         similarity=answer.similarity,
+        page_digest=page_digest(answer.text or "", answer.references, hops[-1].url, ark) if is_page else None,
         facts=answer.facts,
         remarks=tuple(f"not the whole answer: {lack.detail}" for lack in lacks),
     )
@@ -151,6 +155,7 @@ class ArksSpider(AuditSpider):
         readings: Mapping[str, Sequence[CandidateReading]] | None = None,
         rules: AskingRules,
         rendering: RenderOptions | None = None,
+        max_time_s: float | None = None,
         **kwargs: Any,
     ) -> None:
         super().__init__(bounds=Bounds(per_host=ARKS_A_HOST), **kwargs)
@@ -161,6 +166,7 @@ class ArksSpider(AuditSpider):
             self.frontier.targets, rules, readings, recall=self._stored_observations, on_bug=self.on_bug
         )
         self._rendering = rendering
+        self._max_time_s = max_time_s
         self._renderer: PageRenderer | None = None
 
     exported = CheckedArk
@@ -207,6 +213,7 @@ class ArksSpider(AuditSpider):
         return self.store.observations_at(self.run_id, url)
 
     async def begin(self) -> AsyncIterator[Request]:
+        self.end_after(self._max_time_s, self._time_is_up)
         if self._rendering is not None:
             self._renderer = PageRenderer(self.crawler, self._rendering, self.answers)
             self.crawler.signals.connect(self._renderer.close, signal=signals.spider_closed)
@@ -217,6 +224,11 @@ class ArksSpider(AuditSpider):
                 begun = self._conversation.begin(entry.crawl_request.ark, entry.crawl_request.url)
                 for request in self._requests(begun):
                     yield request
+
+    def _time_is_up(self) -> None:
+        """Send no more requests. The same command resumes the run."""
+        logger.warning("the check ended after %g seconds (--max-time)", self._max_time_s)
+        self.stop(reason=TIME_IS_UP)
 
     # -- questions and answers
 

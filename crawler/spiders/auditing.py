@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from abc import abstractmethod
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -42,6 +42,8 @@ logger = logging.getLogger(__name__)
 
 #: Seconds between two checks whether all open requests have ended.
 _LOOK_S = 0.05
+#: The reason of a spider that ended by the time limit of a check.
+TIME_IS_UP = "time-is-up"
 
 #: The number of times that an entry may be claimed before it is settled without an outcome.
 MOST_CLAIMS = 3
@@ -347,6 +349,12 @@ class AuditSpider(scrapy.Spider):
             slot = engine.scraper.slot
             if slot is not None and slot.closing is not None and slot.is_idle() and not slot.closing.called:
                 slot.closing.callback(self)
+
+    def end_after(self, seconds: float | None, end: Callable[[], None]) -> None:
+        """Call *end* after *seconds*, if given, unless the spider closes before."""
+        if seconds is not None:
+            timer = asyncio.get_running_loop().call_later(seconds, end)
+            self.crawler.signals.connect(timer.cancel, signal=signals.spider_closed, weak=False)
 
     def drop_what_is_queued(self) -> None:
         """Drop all queued requests."""

@@ -43,7 +43,7 @@ class ConformanceSpider(AuditSpider):
         async for entry in self.feed.entries():
             url = entry.crawl_request.url
             last = {seen.question: seen for seen in self.store.observations_at(self.run_id, url)}
-            left = [(probe, last.get(probe.question)) for probe in self._probes[url]]
+            left = [(probe, last.get(probe.question)) for probe in self._probes.get(url, ())]
             left = [one for one in left if self._wait_s(*one) is not None]
             self._open[url] = len(left)
             for probe, after in left:

@@ -569,22 +569,25 @@ class Conversation:
     def _other_control(self, case: Case, control: AnswerFacts) -> Iterator[Ask]:
         """Return a second control, once per neighbourhood, if *control* got another page than an object.
 
-        Hosts that make up pages send another page for each name.
+        Hosts that make up pages send another page for each name. If a landing host sends the same page, every part of
+        the address is changed, because it may ignore the part that the first control changed.
         """
         living, is_landing = reached_answer(case.answers), control.seen.question is Question.CONTROL_LANDING
         if living is None or case.is_guess or case.is_other_asked or control.text is None:
             return
-        subject = landing_pattern(control.asked_url) if is_landing else self._neighbourhood(case)
-        if subject in self._others or ObjectFacts(living, control).reply is not ControlContrast.ANOTHER:
+        reply = ObjectFacts(living, control).reply
+        is_every = is_landing and reply is ControlContrast.THE_SAME
+        if reply is not ControlContrast.ANOTHER and not is_every:
             return
+        subject = landing_pattern(living.final_url, every=is_every) if is_landing else self._neighbourhood(case)
+        url = self._control_url(case, living.asked_url, other=True)
         if is_landing:
-            url: str | None = landing_control(living.final_url, other=True)
-        else:
-            url = self._control_url(case, living.asked_url, other=True)
-        if url is not None:
-            self._others.add(subject)
-            case.is_other_asked = True
-            yield self._ask(case, Question.CONTROL_OTHER, url)
+            url = landing_control(living.final_url, other=not is_every, every=is_every)
+        if url is None or subject in self._others or (is_every and subject == landing_pattern(living.final_url)):
+            return
+        self._others.add(subject)
+        case.is_other_asked = True
+        yield self._ask(case, Question.CONTROL_EVERY_PART if is_every else Question.CONTROL_OTHER, url)
 
     def _about_wall(self, case: Case, question: Question) -> Iterator[Ask]:
         """Return the control again if another object got the same answer: a log-in may now block all objects."""

@@ -113,7 +113,6 @@ class DocumentsSpider(AuditSpider):
         self._patience = patience
         self._sitemaps: dict[str, Sequence[str]] = {}
         """The sitemaps in each robots.txt that was read, by its canonical URL."""
-        self._end_of_time: asyncio.TimerHandle | None = None
         self._turns: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
         """Locks that keep the answers of a host in order, whichever is read first, so that each run finds documents in
         the same order.
@@ -171,8 +170,7 @@ class DocumentsSpider(AuditSpider):
         return spider
 
     async def begin(self) -> AsyncIterator[DocumentRecord | Citation]:
-        if self._plan.max_time_s is not None:
-            self._end_of_time = asyncio.get_running_loop().call_later(self._plan.max_time_s, self._time_is_up)
+        self.end_after(self._plan.max_time_s, self._time_is_up)
         for crawl_request in self.frontier.requests():  # of a resumed run
             if crawl_request.kind is RequestKind.PAGE:
                 self._gate.remember(crawl_request)
@@ -475,8 +473,6 @@ class DocumentsSpider(AuditSpider):
         # Scrapy no longer takes their records.
         for task in self._reading:
             task.cancel()
-        if self._end_of_time is not None:
-            self._end_of_time.cancel()
         for kind, count in sorted(self._gate.left_out.items()):
             logger.warning("links not followed: %d (%s); the findings say which%s", count, kind, WAYS_ON.get(kind, ""))
 

@@ -235,7 +235,9 @@ def verdicts_of_run(
     """
     asked = list(targets)
     shared = AnswerSets.from_observations(store.observations(run_id, SHARED))
-    run_judge = RunJudge(shared, store.tls_results(run_id), background, asked, store.landings(run_id), on_bug)
+    pages = store.repeated_pages(run_id)
+    landings = store.landings(run_id)
+    run_judge = RunJudge(shared, store.tls_results(run_id), background, asked, landings, pages, on_bug)
     remaining = (one for one in asked if one[1] not in recorded)
     while some := list(islice(remaining, _AT_A_TIME)):
         cases = [run_judge.case(ark, url) for ark, url in some]
@@ -328,9 +330,11 @@ class RunJudge:
         background: Background | None,
         asked: Sequence[Target],
         landed: Mapping[str, str],
+        pages: Mapping[str, set[tuple[Ark, str]]],
         on_bug: Callable[[Exception], None] = _raise_bug,
     ) -> None:
         self._shared = shared
+        self._pages = pages
         self._tls = {(result.host, result.port): result for result in tls}
         self._background = background or Background()
         self._on_bug = on_bug
@@ -395,15 +399,21 @@ class RunJudge:
             controls_again=self._shared.controls_again.get(place_of(written.asked_url), ()),
             other_controls=self._shared.other_controls(ark, answer),
             control_info=self._shared.control(ark, asked_url, Question.CONTROL_INFO),
-            control_landing=self._shared.control_at_landing_host(answer.final_url),
+            control_landing=self._shared.control_at_landing_host(answer),
             control_rendered=self._shared.control(ark, asked_url, Question.CONTROL_RENDERED),
             tls=self._tls,
             neighbours=len(self._objects.get(written.final_url, set()) - {ark.base}),
+            copies=self._copies_of(answer),
             earlier=tuple(answer_set.earlier),
             policies=self._shared.policies,
             own_path=self._shared.paths.get(origin_of(written.asked_url)) if written.is_unknown else None,
             registered=registry.entry(ark) if registry else None,
         )
+
+    def _copies_of(self, answer: AnswerFacts) -> int:
+        """Return the number of other objects with a page of the same words, links and media at another address."""
+        pages = self._pages.get(answer.seen.page_digest or "", ())
+        return len({ark for ark, url in pages if ark != answer.ark.base and url != answer.final_url})
 
 
 def _intended_ark(case: TargetReadings, answer_sets: AnswerSets) -> tuple[IntendedArk | None, list[str]]:

@@ -162,6 +162,8 @@ def _checked_url(text: str) -> str:
 # -- the ARKs that a user names, one per line, with the URL that requests each object
 
 #: Separators between two ARKs of one line; another ARK in a URL's query belongs to the first.
+#: A NAAN and a name, as in tables without the label: "12148/btv1b8449691v". A DOI has a dot.
+_WITHOUT_LABEL = re.compile(r"/?(?P<ark>\d\w{4}/\w\S*)")
 _APART = re.compile(r"\s|^[\"')\]>]*[,;|]+[\"'(\[<]*$")
 _BETWEEN = re.compile(r"\s+|,(?=ark:|https?:)", re.IGNORECASE)
 
@@ -176,6 +178,8 @@ def mention_in(text: str) -> Mention | str:
         return f"has a name of more than {MOST_NAME_CHARS:,} characters"
     if any(isinstance(hit, NamespaceMention) and not hit.is_shortened for hit in hits):
         return "names a NAAN or shoulder, not an object"
+    if bare := _WITHOUT_LABEL.fullmatch(text.strip()):
+        return f"holds no ARK: write ark: before it (ark:{bare['ark']})"
     return "holds no ARK"
 
 

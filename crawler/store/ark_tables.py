@@ -5,16 +5,18 @@ Also certificates, pauses and traffic of hosts.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from datetime import datetime
 from itertools import islice
 from typing import Any
 
-from sqlalchemy import Connection, Row, bindparam, func, select, update
+from sqlalchemy import Connection, Row, bindparam, distinct, func, select, update
 from sqlalchemy.dialects.sqlite import Insert, insert
 
 from crawler.answers.mementos import CaptureWish, MementoRecord, capture_wish, may_ask_again
+from crawler.answers.object_facts import ENOUGH_PAGES
 from crawler.history import latest, triaging
 from crawler.history.ark_status import ArkState, StatusPolicy
 from crawler.history.rechecking import KnownArk
@@ -116,6 +118,28 @@ class ArkTables(Database):
         )
         last = {row.request_url: row for row in self.rows(query)}
         return {url: row.final_url for url, row in last.items() if row.hop_count and row.status in SUCCESSES}
+
+    def repeated_pages(self, run_id: int) -> Mapping[str, set[tuple[Ark, str]]]:
+        """Return the objects and addresses of pages with the same digest, by that digest, if they have three addresses
+        or more.
+        """
+        observation = schema.observation.c
+        of_objects = (observation.run_id == run_id, observation.question == Question.OBJECT)
+        repeated = (
+            select(observation.page_digest)
+            .where(*of_objects, observation.page_digest.is_not(None))
+            .group_by(observation.page_digest)
+            .having(func.count(distinct(observation.final_url)) >= ENOUGH_PAGES)
+        )
+        query = (
+            select(observation.page_digest, observation.final_url, *ARK_PARTS)
+            .join_from(schema.observation, schema.ark)
+            .where(*of_objects, observation.page_digest.in_(repeated))
+        )
+        pages: defaultdict[str, set[tuple[Ark, str]]] = defaultdict(set)
+        for row in self.rows(query):
+            pages[row.page_digest].add((ark_of(row).base, row.final_url))
+        return pages
 
     def tls_results(self, run_id: int) -> Iterator[TlsResult]:
         """Return the results of the certificate probes in a run."""

@@ -190,6 +190,7 @@ def _connect(path: Path) -> sqlite3.Connection:
 
 def _faults(execute: Execute, path: Path | None) -> Iterator[str]:
     yield from _foreign_parts(execute)
+    yield from (f"lacks its {' '.join(part)}" for part in _our_schema().keys() - _schema_of(execute).keys())
     is_small = path is None or path.stat().st_size <= LOOKED_THROUGH_BYTES
     for (line,) in execute(f"PRAGMA quick_check({1 if is_small else schema.run.name})"):
         if line != "ok":
@@ -210,15 +211,13 @@ def _wrong_values(execute: Execute) -> Iterator[str]:
 
 
 def _foreign_parts(execute: Execute) -> Iterator[str]:
-    """Yield the differences between the schema of a database and that of a store."""
-    ours, theirs = _our_schema(), _schema_of(execute)
-    for kind, name in theirs.keys() - ours.keys():
-        yield f"has a {kind} {name!r}, which no store has"
-    for part, sql in ours.items():
-        if part not in theirs:
-            yield f"lacks its {' '.join(part)}"
-        elif theirs[part] != sql:
-            yield f"has another {' '.join(part)}"
+    """Yield the parts of a database that no store has, and those that are different in a store."""
+    ours = _our_schema()
+    for (kind, name), sql in _schema_of(execute).items():
+        if (kind, name) not in ours:
+            yield f"has a {kind} {name!r}, which no store has"
+        elif sql != ours[kind, name]:
+            yield f"has another {kind} {name}"
 
 
 def _schema_of(execute: Execute) -> dict[tuple[str, str], str]:

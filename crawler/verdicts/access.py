@@ -286,26 +286,10 @@ _SPECIAL_PAGES = (
         lambda facts: [f"the page reports a temporary fault: {facts.answer.temporary_fault!r}", *_grounds(facts)],
     ),
     _success(
-        "the title reports that nothing was found, and nothing shows that this is the title of an object",
-        lambda facts: worth(facts) is _YES and facts.is_called_absent and not facts.is_particular,
-        ObjectOutcome.UNDETERMINED,
-        _grounds,
-    ),
-    _success(
-        "text and address of the page report that nothing was found, and it does not identify itself as this ARK's",
-        lambda facts: (
-            facts.answer.words.absence is not None
-            and facts.answer.absent_address is not None
-            and not facts.is_particular
-        ),
-        ObjectOutcome.SOFT_404,
-        _grounds,
-    ),
-    _success(
-        "the page reports that nothing was found, has little other text, and no fact contradicts this",
+        "title or first statement of the page report that nothing was found, and no fact contradicts this",
         lambda facts: worth(facts) is _YES and not facts.is_particular and facts.only_absence is not None,
         ObjectOutcome.UNDETERMINED,
-        lambda facts: [*_grounds(facts), f"the page has little text other than {facts.only_absence!r}"],
+        lambda facts: [*_grounds(facts), f"the page begins with {facts.only_absence!r}"],
     ),
     _success(
         "the answer is an error record, and no fact contradicts this",
@@ -331,15 +315,13 @@ _SPECIAL_PAGES = (
         lambda facts: [*_grounds(facts), "this host's answer for missing objects is unknown"],
     ),
     _success(
-        "the redirects lead to a search without results, and no fact contradicts this",
-        lambda facts: (
-            worth(facts) is _YES
-            and not facts.is_particular
-            and facts.answer.is_search
-            and facts.answer.words.absence is not None
-        ),
+        "the pages of three objects or more, each at another address of the host, say and show the same",
+        lambda facts: worth(facts) is _YES and facts.is_repeated,
         ObjectOutcome.UNDETERMINED,
-        _grounds,
+        lambda facts: [
+            *_grounds(facts),
+            f"the host sends a page with the same words, links and media for {facts.copies} other objects",
+        ],
     ),
     _success(
         "the page has no text, and refreshes to another address",

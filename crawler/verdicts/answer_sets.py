@@ -8,6 +8,7 @@ from typing import TypeVar
 
 from crawler.answers.facts import AnswerFacts
 from crawler.answers.likeness import common_length
+from crawler.answers.object_facts import ControlContrast, ObjectFacts
 from crawler.asking.probes import landing_pattern, place_of
 from crawler.asking.questions import reached_answer, seems_absent
 from crawler.model.observations import ACCESS, CONFORMANCE, Observation, Question
@@ -26,6 +27,7 @@ SHARED = frozenset(
         Question.CONTROL_AGAIN,
         Question.CONTROL_OTHER,
         Question.CONTROL_LANDING,
+        Question.CONTROL_EVERY_PART,
         Question.POLICY_LINK,
         Question.WELL_KNOWN,
     }
@@ -93,8 +95,9 @@ class AnswerSets:
             key = place_of(observation.asked_url), _control_ark(observation).naan, observation.question
             self._controls.setdefault(key, []).append(AnswerFacts(observation))
             _keep_last(self._other_landings, landing_pattern(observation.asked_url), observation)
-        elif observation.question is Question.CONTROL_LANDING:
-            _keep_last(self._landings, landing_pattern(observation.asked_url), observation)
+        elif observation.question in (Question.CONTROL_LANDING, Question.CONTROL_EVERY_PART):
+            is_every = observation.question is Question.CONTROL_EVERY_PART
+            _keep_last(self._landings, landing_pattern(observation.asked_url, every=is_every), observation)
         elif observation.question is Question.POLICY_LINK:
             _keep_last(self.policies, observation.asked_url, observation)
         elif observation.question is Question.WELL_KNOWN:
@@ -118,9 +121,20 @@ class AnswerSets:
         control = self.control(reading.ark, answer.asked_url, Question.CONTROL)
         return Form(reading, answer, control)
 
-    def control_at_landing_host(self, url: str) -> AnswerFacts | None:
-        """Return the answer to the control at the host where the redirects of *url* ended, or None."""
-        return self._landings.get(landing_pattern(url)) if self._landings else None
+    def control_at_landing_host(self, answer: AnswerFacts) -> AnswerFacts | None:
+        """Return the answer to the control at the host where the redirects of *answer* ended, or None.
+
+        If that control got the object's page, the one with every part of the address changed counts.
+        """
+        if not self._landings:
+            return None
+        control, other = (
+            self._landings.get(landing_pattern(answer.final_url, every=is_every)) for is_every in (False, True)
+        )
+        if control is None or other is None:
+            return control or other
+        is_needed = ObjectFacts(answer, control).reply is ControlContrast.THE_SAME
+        return other if is_needed and ObjectFacts(answer, other).reply is not ControlContrast.NOTHING else control
 
     def other_controls(self, ark: Ark, answer: AnswerFacts) -> tuple[AnswerFacts, ...]:
         """Return the answers to the second controls of *ark*, at its resolver and at the landing host of *answer*."""

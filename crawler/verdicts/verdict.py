@@ -173,6 +173,8 @@ class VerdictContext:
     """The results of certificate probes, by host and port."""
     neighbours: int = 0
     """The number of ARKs of other objects that ended at the same URL."""
+    copies: int = 0
+    """The number of other objects whose pages, at other addresses of the host, say and show the same."""
     earlier: Sequence[Observation] = ()
     """Earlier attempts at the same questions."""
     policies: Mapping[str, AnswerFacts] = field(default_factory=dict)
@@ -283,6 +285,8 @@ def _access(way: Question, answer: AnswerFacts, around: VerdictContext, answers:
     neighbours = around.neighbours if way is Question.OBJECT else 0
     beside = replace(facts_beside(answer, answers, control, neighbours), others=around.other_controls)
     facts = facts_at_landing(beside, around.control_landing)
+    if answer is reached_answer(answers):
+        facts = replace(facts, copies=around.copies)
     if is_as_written:
         facts = replace(facts, changed_controls=around.changed_controls)
     verdict = OBJECT_RULES.judge(facts)
@@ -315,7 +319,8 @@ def facts_at_landing(facts: ObjectFacts, landing: AnswerFacts | None) -> ObjectF
     if landing is None or not answer.is_redirected or facts.reply not in says_nothing or facts.is_site:
         return facts
     leads_to_log_in = is_log_in(answer.final_url) and same_host(answer.hops[0].url, answer.hops[-2].url)
-    if leads_to_log_in or landing_pattern(answer.final_url) != landing_pattern(landing.asked_url):
+    patterns = {landing_pattern(url, every=True) for url in (answer.final_url, landing.asked_url)}
+    if leads_to_log_in or len(patterns) > 1:
         return facts
     with_landing = replace(facts, control=landing)
     if not answer.is_success:

@@ -20,16 +20,16 @@ from extractors.mentions.mention_reader import (
     REST_VARIES,
     SHORT_NAME,
     VARIABLE,
-    following_paragraph,
     is_placeholder,
     shorter_names,
 )
+from extractors.mentions.open_ends import GUTTER_CHARS, interruptions_of, may_go_on_below
 from extractors.model.ark import Ark
 from extractors.model.check_characters import CheckCharacter, Zones
 from extractors.model.documents import Block, Role
 from extractors.model.offset_map import RIGHT_TO_LEFT
 from extractors.wraps.reasons import Reason
-from extractors.wraps.rules import Confidence, may_be_rest
+from extractors.wraps.rules import Confidence
 
 _CHAR = "[0-9A-Za-z=~+_]"
 #: The label and an ARK in normal form, except for single hyphens in its name; it ends in a letter or digit.
@@ -65,6 +65,7 @@ _END = rf"""
     """
 _CLEAN = re.compile(_ARK + _END, re.VERBOSE)
 _BEFORE_LABEL = re.compile(rf"{_RESOLVER}\Z")
+_WITHIN_LINE = re.compile(r"[^\n\f]{8}\Z")
 _LONGEST_RESOLVER = 300
 #: Characters that separate a resolver from the text before it.
 _BEFORE_RESOLVER = frozenset(" \n\"<>'")
@@ -154,7 +155,10 @@ def clean_mention(block: Block, first: int, start: int, end: int, zones: Zones) 
         return None
     if block.seams or (block.page_breaks and any(at < page_break < last for page_break in block.page_breaks)):
         return None
-    if found["paragraph"] and may_be_rest(following_paragraph(text, last)):
+    if found["paragraph"] and may_go_on_below(text, last):
+        return None
+    is_at_line_end = found["paragraph"] or not _WITHIN_LINE.search(text, max(0, at - GUTTER_CHARS), at)
+    if is_at_line_end and at and interruptions_of(block):
         return None
     ark = _ark(found, zones)
     if ark is None or shorter_names(ark, block, zones):

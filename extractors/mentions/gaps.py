@@ -9,6 +9,7 @@ from urllib.parse import unquote
 
 import regex
 
+from extractors.mentions.open_ends import interruptions_of
 from extractors.model.ark import Ark
 from extractors.model.check_characters import CheckCharacter
 from extractors.model.documents import Block, Role
@@ -17,7 +18,6 @@ from extractors.model.offset_map import ODD_BLANK, RIGHT_TO_LEFT, WRAP, OffsetMa
 from extractors.wraps.evidence import Evidence
 from extractors.wraps.reasons import Reason
 from extractors.wraps.rules import (
-    SHORTEST_CHECKED,
     Confidence,
     Rule,
     Wrap,
@@ -29,6 +29,7 @@ from extractors.wraps.rules import (
     first_decision,
     is_next_item,
     is_numbered,
+    lacks_hyphen,
     no_name_yet,
     nothing_follows,
     shape_decides,
@@ -196,8 +197,6 @@ _BEYOND_CHARS = 12
 _LONGEST_WORD = 300
 #: The look-alikes of a hyphen that are also punctuation.
 _DASHES = "\N{EN DASH}\N{EM DASH}\N{HORIZONTAL BAR}"
-#: A dash in typewriting, e-mail and TeX.
-_TYPEWRITTEN_DASH = regex.compile(r"(?<=[\p{L}\p{Nd}])-{2,3}(?=\p{L})")
 _BLANK_RULES = (no_name_yet, whole_elsewhere, check_character_decides)
 _DASH_RULES = (another_identifier, whole_elsewhere, check_character_decides, shape_decides, word_follows)
 #: A possible rest of a name after a blank that may be typography.
@@ -212,6 +211,8 @@ _PIECE = re.compile(r"(?=[a-z]*[0-9]|[^\saeiouy](?![0-9A-Za-z]))[0-9a-z]{1,40}(?
 _WHOLE_NAME = re.compile(r"(?=[0-9]*[a-z])(?=[a-z]*[0-9][0-9a-z]*[0-9])[0-9a-z]{6,40}(?![0-9A-Za-z-])")
 #: Maximum number of gaps in an ARK: no typesetter breaks an identifier over more lines.
 _MOST_GAPS = 8
+#: Lines of a text whose pages someone numbered are ragged.
+_RAGGED_CHARS = 12
 
 
 class Gaps:
@@ -227,6 +228,7 @@ class Gaps:
         *,
         linked: Ark | None,
         is_encoded: bool,
+        bracket_end: int,
     ) -> None:
         self.ran_out = False
         """True if the next word may continue beyond the end of the region."""
@@ -239,15 +241,19 @@ class Gaps:
         self._notes = notes
         self._linked = linked
         self._is_encoded = is_encoded
+        self._bracket_end = bracket_end
 
     def continues_after(self, pos: int) -> bool:
         """Return True if the ARK continues after the wrap or odd blank at *pos*, and remove a typesetter's hyphen."""
         if len(self._notes.decisions) >= _MOST_GAPS:
             return False
-        gap, wrap = self._text[pos], self._wrap(pos)
-        if gap == WRAP and not wrap.hyphen and is_next_item(self._block.text, self._offsets.source_offset(pos)):
+        gap, wrap, at = self._text[pos], self._wrap(pos), self._offsets.source_offset(pos)
+        is_plain = gap == WRAP and self._is_plain(pos)
+        if is_plain and not wrap.hyphen and is_next_item(self._block.text, at):
             return False
-        decision = self._over_wrap(wrap) if gap == WRAP else self._over_blank(wrap, pos)
+        is_next_number = is_plain and is_numbered(self._block.text, at)
+        wrap = replace(wrap, is_numbered=is_next_number, is_interrupted=gap == WRAP and not is_plain)
+        decision = self._over_wrap(wrap, pos) if gap == WRAP else self._over_blank(wrap, pos)
         if gap == WRAP and RIGHT_TO_LEFT.search(self._text, max(0, pos - _NEAR_CHARS), pos + _NEAR_CHARS):
             self._notes.mark_likely(Reason.RIGHT_TO_LEFT_LINE_END)
             self._notes.note_alternative(wrap.left if decision.join else wrap.left + wrap.right)
@@ -256,6 +262,8 @@ class Gaps:
         if decision.join:
             self._notes.note_repair(_REPAIRS[gap])
             self._cut_hyphen_of(wrap)
+            if not wrap.hyphen and lacks_hyphen(wrap):
+                self._builder.add("-", pos, pos)
         return decision.join
 
     def _cut_hyphen_of(self, wrap: Wrap) -> None:
@@ -272,24 +280,17 @@ class Gaps:
         if not (self._builder.chars and _PIECE.match(self._text, pos + 1)):
             return False
         wrap, zones = self._wrap(pos), self._evidence.zones
-        left, joined = wrap.ark, wrap.joined_ark
         begins_name = self._builder.ends_with("/") and not self._builder.name and _WHOLE_NAME.match(self._text, pos + 1)
-        if begins_name and joined is not None and zones.check(joined) is not CheckCharacter.FAILS:
-            self._note_blank()
-            return True
-        if joined is None or joined.qualifier or len(joined.name) < SHORTEST_CHECKED:
+        decided = check_character_decides(wrap, self._evidence)
+        is_whole = decided is not None and decided.join and decided.confidence is Confidence.CERTAIN
+        joined = wrap.joined_ark
+        if joined is None or not (is_whole or (begins_name and zones.check(joined) is not CheckCharacter.FAILS)):
             return False
-        may_end = left is not None and zones.check(left) is not CheckCharacter.FAILS and not zones.names_shoulder(left)
-        if may_end or zones.check(joined) is not CheckCharacter.PASSES:
-            return False
-        self._note_blank()
+        self._notes.note_repair("blank")
+        self._notes.mark_likely(Reason.SPACE_IN_NAME)
         self._notes.note_alternative(wrap.left)
         self._cut_hyphen_of(wrap)
         return True
-
-    def _note_blank(self) -> None:
-        self._notes.note_repair("blank")
-        self._notes.mark_likely(Reason.SPACE_IN_NAME)
 
     def continues_over_literals(self, after: int, between: str) -> bool:
         """Return True if the ARK continues in the next string literal, which begins at *after*.
@@ -315,7 +316,6 @@ class Gaps:
         A dash may be a hyphen changed by a typesetter, or punctuation without blanks.
         """
         text = self._text
-        self._note_typewritten_dash(start, end)
         for at in self._offsets.repair_offsets("look-alike hyphen", start, end):
             is_dash = self._offsets.written_at(at) in _DASHES
             if not is_dash or not (self._builder.name or "/" in text[start:at]):
@@ -345,16 +345,6 @@ class Gaps:
         otherwise = wrap.left if decision.join else wrap.left + wrap.right
         self._notes.note_decision(decision, otherwise=otherwise)
 
-    def _note_typewritten_dash(self, start: int, end: int) -> None:
-        """Note that two hyphens before a word may be a dash of the sentence."""
-        is_prose = self._block.role is Role.TEXT
-        dash = _TYPEWRITTEN_DASH.search(self._text, start, end) if is_prose else None
-        if dash and (self._builder.name or "/" in self._text[start : dash.start()]):
-            left = self._label + self._builder.chars + self._text[start : dash.start()]
-            if self._word_behind(left, dash.end()):
-                decision = WrapDecision(True, Reason.HYPHENS_FOR_DASH, Confidence.LIKELY)
-                self._notes.note_decision(decision, otherwise=left)
-
     def _word_behind(self, left: str, after: int) -> WrapDecision | None:
         """Return the decision that an ARK ends before a word of the sentence; None if it doesn't."""
         rules = (whole_elsewhere, check_character_decides, word_follows)
@@ -376,7 +366,9 @@ class Gaps:
         goes_on = bool(_RESTS.match(wrap.right) or wrap.hyphen)
         return decided or WrapDecision(goes_on, Reason.NARROW_GAP, Confidence.AMBIGUOUS)
 
-    def _over_wrap(self, wrap: Wrap) -> WrapDecision:
+    def _over_wrap(self, wrap: Wrap, pos: int) -> WrapDecision:
+        if pos < self._bracket_end:
+            return WrapDecision(True, Reason.IN_BRACKETS)
         if self._block.role in (Role.LINK_TARGET, Role.LINK_ANNOTATION):
             ended = self._first_decision((nothing_follows, another_identifier), wrap)
             return ended or WrapDecision(True, Reason.LINE_END_IN_LINK_TARGET)
@@ -399,16 +391,20 @@ class Gaps:
             beyond=text[token.end() : token.end() + _BEYOND_CHARS],
             is_paged=self._block.page is not None,
             is_continued=text[pos] == WRAP and self._block.text.endswith("\\", 0, self._offsets.source_offset(pos)),
-            is_numbered=text[pos] == WRAP and is_numbered(self._block.text, self._offsets.source_offset(pos)),
         )
         is_link_cut = wrap.is_paged and self._linked is not None and self._linked == wrap.ark
         return replace(wrap, is_link_cut=True) if is_link_cut else wrap
+
+    def _is_plain(self, pos: int) -> bool:
+        """Return True if there is only a line end at *pos*."""
+        return self._offsets.source_offset(pos) not in interruptions_of(self._block)
 
     def _line_slack(self, pos: int) -> float | None:
         """Return the number of further characters that fit in the line that ends at *pos*; None if unknown."""
         block, at = self._block, self._offsets.source_offset(pos)
         if block.page is None and not block.line_slack:
-            return slack_in_text(block.text, at)
+            slack = slack_in_text(block.text, at)
+            return slack if slack is None or self._is_plain(pos) else max(0, slack - _RAGGED_CHARS)
         index = bisect_left(block.line_slack, (at,))
         if index < len(block.line_slack) and block.line_slack[index][0] <= at + 2:
             return block.line_slack[index][1]

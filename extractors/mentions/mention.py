@@ -13,11 +13,15 @@ import regex
 
 from extractors.mentions.resolvers import KNOWN_RESOLVERS, address_of
 from extractors.model.ark import Ark, Remark
-from extractors.model.check_characters import CheckCharacter
+from extractors.model.budget import ReadingStage, has_time
+from extractors.model.check_characters import CheckCharacter, suggestions
 from extractors.model.documents import Block, Finding, Reading, Role
 from extractors.model.urls import authority_of, is_web_url
+from extractors.wraps.evidence import evidence_in_use
 from extractors.wraps.reasons import Reason
 from extractors.wraps.rules import Confidence
+
+_NO_SUGGESTIONS = "suggestions were not computed for every ARK whose check character fails"
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +54,6 @@ class Mention:
     """The number of the link in the document that has this as its target or visible text."""
     check: CheckCharacter = CheckCharacter.UNKNOWN
     """The result of the check character, if names like this one have one; a failure means a typing error."""
-    suggestions: tuple[str, ...] = ()
-    """Normal forms of the ARKs that may be meant if the check character fails, the likeliest first."""
     remarks: tuple[Remark, ...] = ()
     """Deviations of the spelling from the specifications."""
     citation: int = 0
@@ -66,6 +68,18 @@ class Mention:
     def end(self) -> int:
         """Where it ends in the block."""
         return self.spans[-1][1]
+
+    @property
+    def suggestions(self) -> tuple[str, ...]:
+        """Normal forms of the ARKs that may be meant if the check character fails, the likeliest first.
+
+        They are made when they are requested, by the evidence in use, and as long as the time budget lasts.
+        """
+        if self.check is not CheckCharacter.FAILS or not has_time(ReadingStage.SUGGESTING, _NO_SUGGESTIONS):
+            return ()
+        evidence = evidence_in_use()
+        meant = suggestions(self.ark, zones=evidence.zones, fits=evidence.shapes.allows, is_seen=evidence.holds)
+        return tuple(str(suggestion.ark) for suggestion in meant)
 
     @property
     def is_complete(self) -> bool:
@@ -192,38 +206,32 @@ def linked_arks(mentions: Iterable[Mention]) -> Mapping[int, Ark]:
     }
 
 
-def cut_links(mentions: Iterable[Mention], linked: Mapping[int, Ark]) -> dict[int, Mention]:
-    """Return the mentions in running text that go on after the ARK of their own link annotation, by the link's number.
+def cut_annotations(mentions: Sequence[Mention]) -> list[Mention]:
+    """Return the link annotations that stop at a line end within an ARK, which are no citations.
 
-    *linked* has the ARK of each link. A viewer that links each line separately cuts a URL at the end of its line.
+    A viewer that links each line separately cuts a URL at the end of its line. The text of the link, or a doubtful text
+    on the same page, has the rest in one of its readings.
     """
-    return {
-        link: mention
-        for mention in mentions
-        if (link := mention.link) is not None and link in linked and mention.role is Role.TEXT
-        and mention.page is not None and "line wrap" in mention.repairs and is_cut_from(linked[link], mention.ark)
-    }  # fmt: skip
+    texts: dict[int | None, list[tuple[int | None, set[Ark]]]] = defaultdict(list)
+    for text in mentions:
+        if text.role is Role.TEXT and text.page is not None and (text.alternatives or "line wrap" in text.repairs):
+            texts[text.page].append((text.link, {text.ark, *map(Ark.parse, text.alternatives)}))
+    return [
+        cut
+        for cut in mentions
+        if cut.role is Role.LINK_ANNOTATION
+        for link, readings in texts[cut.page]
+        if cut.ark in readings or (link == cut.link is not None)
+        if any(is_cut_from(cut.ark, reading) for reading in readings)
+    ]
 
 
-def complete_mentions(mentions: Sequence[Mention], linked: Mapping[int, Ark]) -> Iterator[Mention]:
-    """Yield *mentions*, with each truncated one completed: a text by its own link, an annotation by its own text.
+def complete_mentions(mentions: Iterable[Mention], linked: Mapping[int, Ark]) -> Iterator[Mention]:
+    """Yield *mentions*, with each truncated text completed by its own link.
 
     A text that begins like its link's target and stops within a word is taken for the target.
     """
-    texts = cut_links(mentions, linked)
     for mention in mentions:
-        text = texts.get(mention.link) if mention.role is Role.LINK_ANNOTATION and mention.link is not None else None
-        if text is not None:
-            yield replace(
-                mention,
-                ark=text.ark,
-                repaired=text.repaired,
-                repairs=(*mention.repairs, "cut off"),
-                confidence=min(text.confidence, Confidence.LIKELY),
-                reason=Reason.COMPLETED_BY_TEXT,
-                alternatives=tuple(form for form in (str(mention.ark), *text.alternatives) if form != str(text.ark)),
-            )
-            continue
         target = linked.get(mention.link) if mention.link is not None and mention.role is Role.TEXT else None
         if target is None or not (is_cut_from(mention.ark, target) or _may_be_clipped(mention, target)):
             yield mention

@@ -12,13 +12,14 @@ import regex
 
 from extractors.mentions.gaps import ArkBuilder, Gaps, Notes, mapped_ark
 from extractors.mentions.mention import Mention, NamespaceMention, is_cut_from
+from extractors.mentions.open_ends import may_go_on_below
 from extractors.mentions.resolvers import WrittenResolver, resolver_before
 from extractors.model.ark import BETANUMERIC, Ark, Remark
 from extractors.model.check_characters import CheckCharacter, Zones, lower_case_form
 from extractors.model.documents import Block, Role
 from extractors.model.normalize import NotAnArk
 from extractors.model.offset_map import ODD_BLANK, PARAGRAPH, RIGHT_TO_LEFT, UNSPACED, WRAP, OffsetMap
-from extractors.wraps.evidence import FILE_SUFFIXES, Evidence
+from extractors.wraps.evidence import FILE_SUFFIXES, Evidence, dotted_form
 from extractors.wraps.reasons import Reason
 from extractors.wraps.rules import OTHER_SCRIPT, SHORTEST_CHECKED, Confidence, WrapDecision, ark_of, may_be_rest
 
@@ -63,12 +64,13 @@ GLUED_SENTENCE = re.compile(r"\.(?:[A-Z][a-z]+|(?P<number>[0-9]{1,3}(?:-[0-9]{1,
 _SPACED_MARK = re.compile("(?P<name>[^\\u200b]*[0-9A-Za-z])\\u200b[0-9]{1,3}\\Z")
 _NEXT_SENTENCE = regex.compile(r"(?:,[0-9]{1,3})*[ \n][\p{Ps}\p{Pi}\"']?\p{Lu}|\f|[ \n]*\Z")
 _PROSE_BEFORE = regex.compile(r"\p{L}\p{Ll},?[ \n]\Z")
+#: A dash in typewriting, e-mail and TeX, before a word.
+_TYPEWRITTEN_DASH = regex.compile(r"(?<=[\p{L}\p{Nd}])-{2,3}\p{L}{2,}\Z")
 #: A UUID (the Smithsonian writes a digit before it) or a name of FamilySearch or INIST with too few characters.
 INCOMPLETE_NAME = re.compile(
     r"[^/]*/(?:[0-9]?[0-9a-f]{8}-[0-9a-f]{4}-(?:[0-9a-f]{4}-){0,2}[0-9a-f]{0,11}|[0-9]:[0-9]:[0-9A-Z]{1,4})(?=[/.]|\Z)"
     r"|67375/[0-9A-Z]{1,3}(?:-?[0-9A-Z]{1,8}-?)?(?=[/.]|\Z)"
 )
-_NEXT_PARAGRAPH = re.compile(r"[ \t]{0,40}\r?\n[ \t]{0,40}(?:\r?\n[ \t]{0,40}){1,4}(?P<line>\S[^\r\n]{0,79})")
 _ESCAPE = re.compile(r"%(?:25)*[0-9A-Fa-f]{2}")
 _ENCODED_SLASH = re.compile(r"[0-9]{5}%(?:25)*2[Ff]")
 #: A height of IIIF, after a comma.
@@ -86,6 +88,7 @@ _FILE_TYPE = re.compile(r"(?:URL|PDF|PostScript|HTML)(?![\w-])")
 #: More characters before a colon than in a FamilySearch name, such as ``1:1:``.
 _LONG_PART = re.compile(r"[0-9A-Za-z]{4}\Z")
 _NEXT_IDENTIFIER = re.compile(r"ark:|https?:", re.IGNORECASE)
+_BRACKETED = re.compile(rf"(?:[^\s<>\"]*+{WRAP}){{1,3}}+[^\s<>\"]*+>")
 _WRAP_AHEAD = re.compile(rf"-?{WRAP}")
 _LEADS_TO_LABEL = regex.compile(r"(?:(?<![\p{L}\p{N}])ark|https?)\Z", regex.IGNORECASE)
 _GLUED_LABEL = re.compile(r"/?[0-9]{5}/")
@@ -186,12 +189,18 @@ class MentionReader:
         self._linked = linked.get(self._link) if self._link is not None else None
         self._gaps = Gaps(
             self._written_label, self._builder, block, evidence, self._notes,
-            linked=self._linked, is_encoded=self._is_encoded,
+            linked=self._linked, is_encoded=self._is_encoded, bracket_end=self._bracket_end(),
         )  # fmt: skip
         if self._written.repair:
             self._notes.note_repair(self._written.repair)
         if self._written.repair == "blank":
             self._notes.mark_likely(Reason.SPACE_IN_HOST)
+
+    def _bracket_end(self) -> int:
+        """Return the end of angle brackets around the URL, in which no line end has a meaning (RFC 3986, C); 0 if none."""
+        is_open = self._text.endswith(("<", "<URL:"), 0, self._start)
+        brackets = _BRACKETED.match(self._text, self._label.end()) if is_open else None
+        return brackets.end() if brackets else 0
 
     @property
     def ran_out(self) -> bool:
@@ -251,9 +260,13 @@ class MentionReader:
         is_prose = self._is_in_prose()
         is_sentence = glued["number"] is None or bool(following and following[0].strip())
         written = self._written_label + chars
-        if not (is_sentence or (is_prose and following)) or self._evidence.holds(str(ark_of(written))):
+        whole = ark_of(written)
+        if not (is_sentence or (is_prose and following)) or self._evidence.holds(str(whole)):
             return
-        is_cut = is_prose and is_sentence and glued[0][1:].lower() not in FILE_SUFFIXES
+        has_periods = "." in chars.removesuffix(glued[0])
+        is_dotted = has_periods or (whole is not None and dotted_form(whole) in self._evidence.qualifiers)
+        is_name = is_dotted if glued["number"] else glued[0][1:].lower() in FILE_SUFFIXES
+        is_cut = is_prose and is_sentence and not is_name
         if is_cut:
             self._builder.cut(len(glued[0]))
         reason = Reason.ATTACHED_WORD_REMOVED if is_cut else Reason.ATTACHED_WORD_KEPT
@@ -322,7 +335,7 @@ class MentionReader:
             plain = run.match(text, pos, furthest)
             if plain:
                 end = plain.end()
-                if self._offsets.changes or "--" in plain[0]:
+                if self._offsets.changes:
                     end = self._gaps.end_at_dash(pos, end)
                 self._builder.add(text[pos:end], pos, end)
                 pos = end
@@ -557,20 +570,14 @@ class MentionReader:
         )
 
     def _is_pattern(self) -> bool:
-        """Return True if a star or a variable after a few letters stands for all names with that beginning.
-
-        After a whole name, a star marks a note.
-        """
-        naan, _, name = self._builder.chars.replace("-", "").partition("/")
+        """Return True if a star or a variable after a few letters stands for all names with that beginning."""
+        name, varies = self._builder.name, REST_VARIES.match(self._text, self._builder.end)
         stem = name.rstrip("*")
-        end = self._builder.end
-        varies = REST_VARIES.match(self._text, end)
         start = self._offsets.source_offset(self._start)
         if not (stem != name or varies) or "/" in stem or self._block.text.endswith("*", 0, start):
             return False
-        check = self._zones.check(Ark(naan.lower(), stem)) if stem else CheckCharacter.FAILS
-        is_short = len(stem) <= _LONGEST_STEM or (varies and varies[0][0] == "?") or not any(map(str.isdigit, stem))
-        return check is not CheckCharacter.PASSES and (is_short or check is CheckCharacter.FAILS)
+        is_short = len(stem) <= _LONGEST_STEM or not any(map(str.isdigit, stem))
+        return is_short or (varies is not None and varies[0][0] == "?")
 
     def _namespace(self, slash: str, *, is_overlong: bool = False) -> NamespaceMention | None:
         if not slash and not self._label["slashes"] and self._block.role is not Role.TEXT:
@@ -610,7 +617,7 @@ class MentionReader:
             if is_true:
                 notes.decisions.append(WrapDecision(False, reason, Confidence.LIKELY))
                 notes.is_beyond_name |= bool(ark.qualifier)
-        if any(start < at < end for at in block.page_breaks):
+        if "page break" in notes.repairs or any(start < at < end for at in block.page_breaks):
             notes.decisions.append(WrapDecision(True, Reason.CONTINUES_ON_NEXT_PAGE, Confidence.LIKELY))
         if self._zones.check(ark) is CheckCharacter.FAILS:
             notes.mark_likely(Reason.CHECK_CHARACTER_FAILS)
@@ -643,15 +650,21 @@ class MentionReader:
         following = self._block.following if self._block.is_blank_after(end) else ""
         if self._block.role is Role.TEXT:
             literal = _NEXT_LITERAL.match(self._block.text, end)
-            following = literal["next"] if literal else following_paragraph(self._block.text, end) or following
-        return following != "" and may_be_rest(following)
+            following = literal["next"] if literal else following
+        return may_be_rest(following) or (self._block.role is Role.TEXT and may_go_on_below(self._block.text, end))
 
     def _supporting_reason(self, ark: Ark) -> Reason | None:
         """Return the evidence that makes a likely *ark* certain, or None."""
         form = str(ark)
-        if self._linked == ark:
+        is_link_cut = self._linked == ark and self._is_link_cut(ark)
+        if self._linked == ark and not is_link_cut:
             return Reason.LINK_TARGET
-        is_elsewhere = self._evidence.holds(form) and self._evidence.supports(ark) and not self._block.is_recognized
+        is_elsewhere = (
+            not is_link_cut
+            and self._evidence.holds(form)
+            and self._evidence.supports(ark)
+            and not self._block.is_recognized
+        )
         if is_elsewhere and not any(self._evidence.holds(str(other)) for other in self._notes.alternatives):
             return Reason.COMPLETE_ELSEWHERE
         if len(ark.name) < SHORTEST_CHECKED:
@@ -660,6 +673,11 @@ class MentionReader:
             return None
         is_open = any(self._zones.check(other) is CheckCharacter.PASSES for other in self._notes.alternatives)
         return None if is_open else Reason.CHECK_CHARACTER
+
+    def _is_link_cut(self, ark: Ark) -> bool:
+        """Return True if the annotation of a page, like its line, may end within the ARK: viewers link lines."""
+        rests = (str(other).removeprefix(str(ark)) for other in self._notes.alternatives if is_cut_from(ark, other))
+        return self._block.page is not None and any(not rest.isalpha() for rest in rests)
 
     def _note_uncertainty(self, chars: str, ark: Ark, start: int, end: int, *, is_page: bool) -> None:
         """Note other doubts: markup after the name, or a name in capitals (draft-kunze-ark-38, 3.1)."""
@@ -674,6 +692,10 @@ class MentionReader:
             self._notes.mark_likely(Reason.HYPHEN_AT_END)
         if not (len(ark.naan) == 5 and ark.naan.isdigit()):
             self._notes.mark_likely(Reason.UNUSUAL_NAAN)
+        dash = _TYPEWRITTEN_DASH.search(chars) if self._block.role is Role.TEXT else None
+        if dash and "/" in chars[: dash.start()]:
+            self._notes.mark_likely(Reason.HYPHENS_FOR_DASH)
+            self._notes.note_alternative(self._written_label + chars[: dash.start()])
         varies = REST_VARIES.match(self._text, self._builder.end)
         if varies and varies[0][0] in _QUOTES:
             self._notes.decisions.append(WrapDecision(False, Reason.STRING_LITERALS, Confidence.LIKELY))
@@ -716,16 +738,6 @@ def shorter_names(ark: Ark, block: Block, zones: Zones) -> list[Ark]:
     ends = [*reversed(glued), *range(len(ark.name) - 1, 0, -1)] if block.page is not None else reversed(glued)
     shorter = (Ark(ark.naan, ark.name[:end]) for end in ends if end >= SHORTEST_CHECKED)
     return [other for other in shorter if zones.check(other) is CheckCharacter.PASSES]
-
-
-def following_paragraph(text: str, end: int) -> str:
-    r"""Return the first line of the paragraph after the one that ends at *end*; empty if none ends there.
-
-    >>> following_paragraph("ark:/67531/metadc107\n\n835 maps\nand", 20)
-    '835 maps'
-    """
-    paragraph = _NEXT_PARAGRAPH.match(text, end)
-    return paragraph["line"] if paragraph else ""
 
 
 def is_placeholder(chars: str) -> bool:

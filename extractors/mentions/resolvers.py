@@ -37,7 +37,9 @@ _SPACED_HOST = regex.compile(
 )
 _SCHEME_AND_HOST = regex.compile(r"https?://(?:[\w-]+\.)+[a-z]{2,}[:/]", regex.IGNORECASE)
 _HOST_ONLY = regex.compile(
-    r"(?<![\w@.:/-])(?://)?(?:[a-z0-9](?:[a-z0-9-]*[a-z0-9])?\.)+[a-z]{2,}(?::\d+)?/(?:[\w.~-]+/)*\Z", regex.IGNORECASE
+    r"(?<![\w@.:/-])(?:(?://)?(?:[a-z0-9](?:[a-z0-9-]*[a-z0-9])?\.)+(?:[a-z]{2,}|[0-9]{1,3}(?<=(?:[0-9]+\.){3}[0-9]+))"
+    r"|//(?:[a-z0-9][a-z0-9.-]*|\[[0-9a-f:.]+\]))(?::\d+)?/(?:[\w.~-]+/)*\Z",
+    regex.IGNORECASE,
 )
 _HOSTS_BEGINNING = regex.compile(r"(?r)(?<![\w@:/-])[a-z0-9][a-z0-9.-]*[.a-z0-9-]\Z", regex.IGNORECASE)
 #: A scheme and labels that neither begin nor end with a hyphen.

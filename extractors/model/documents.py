@@ -62,6 +62,9 @@ class Block:
     a blank at a very narrow gap, or a blank before a raised mark. A mention there is never certain by itself."""
     page_breaks: tuple[int, ...] = ()
     """Offsets at which further pages begin in a text that spans pages; `page` is the page of its first character."""
+    interruptions: tuple[tuple[int, int], ...] | None = None
+    """For a piece of a text without pages: start and end of each stretch between two lines over which an ARK may
+    continue: rules, page numbers, running heads, line numbers (`extractors.mentions.open_ends`)."""
     following: str = ""
     """The beginning of the next unit (a cell, a box, a paragraph): an ARK at the end of this one may continue in it."""
     is_recognized: bool = False

@@ -23,8 +23,11 @@ class DatasetError(ArkauditError):
 
 
 class RunInterrupted(ArkauditError):
-    """Raised if a signal stopped the run. Work in flight was recorded, unless a second signal stopped it at once."""
+    """Raised if a signal or a time limit stopped the run. Work in flight was recorded, unless a second signal stopped it
+    at once.
+    """
 
-    def __init__(self, *, at_once: bool = False) -> None:
+    def __init__(self, *, at_once: bool = False, is_by_time: bool = False) -> None:
         super().__init__("at once" if at_once else "in good order")
         self.at_once = at_once
+        self.is_by_time = is_by_time

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import html
 import re
+import unicodedata
 from bisect import bisect_right
+from collections.abc import Mapping
 from dataclasses import dataclass
 from urllib.parse import unquote_to_bytes
 
@@ -20,6 +22,9 @@ WRAP = "\n"
 PARAGRAPH = "\f"
 #: In repaired text: a blank other than a plain space, which may be typography inside a word.
 ODD_BLANK = "\N{NO-BREAK SPACE}"
+
+#: PDFium's character for a hyphen at a line end: a noncharacter, for which Unicode has no name.
+LINE_END_HYPHEN = "\ufffe"
 
 #: A pattern for the letters of scripts without blanks between words.
 UNSPACED = r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}]"
@@ -34,17 +39,16 @@ _SPECIAL = regex.compile(
       (?P<soft_end>  \N{{SOFT HYPHEN}}++ (?= {_BLANKS} {_BREAK} ) )   # a soft hyphen that was used
     | (?P<soft_gap>  \N{{SOFT HYPHEN}}++ \ {{1,3}} (?=\S) )        # the same, and a blank for the line's end
     | (?P<removed>   \x1b\[ [0-9;]{{0,20}} [mK]              # a colour of a terminal
-                   | [\\¬⏎↩↵] (?= {_BLANKS} {_BREAK} ) )      # Rust, TOML, YAML; prints, editors
-    | (?P<page>      (?: {_BLANKS} \r?\n )++ (?: {_BLANKS} \d{{1,4}} {_BLANKS} \r?\n (?: {_BLANKS} \r?\n )*+ )?+
-                     \f (?: [^\n\f]{{1,80}} (?: \r?\n ){{2,}}+ )? )   # the running foot and head of a text with pages
+                   | (?: [\\¬] | \ ?[⏎↩↵←] ) (?= {_BLANKS} {_BREAK} ) )   # Rust, TOML, YAML; prints, editors, LaTeX
     | (?P<wrap>      (?<![^\S\n\r]) (?: {_BLANKS} {_BREAK} )++ {_BLANKS} )
-    | (?P<pdf_end>   [\x02\uFFFE] (?: {_BLANKS} {_BREAK} )? {_BLANKS} )   # PDFium: a hyphen ended this line
+    | (?P<pdf_end>   [\x02{LINE_END_HYPHEN}] (?: {_BLANKS} {_BREAK} )? {_BLANKS} )   # PDFium: a hyphen ended this line
     | (?P<dash>      [\p{{Dash}}\N{{HYPHEN BULLET}}--\-] )
     | (?P<invisible> \p{{Default_Ignorable_Code_Point}}+ )
     | (?P<wide>      [\uFF01-\uFF5E] )                    # full-width forms of ASCII
+    | (?P<ligature>  [\uFB00-\uFB06] )                    # ff, fi, fl, ffi, ffl, st
     | (?P<blank>     [^\S\ ]+ )
     | (?P<escape>    %(?:25)?+ (?: 0[AaDd9] | 20 | [C-Fc-f][0-9A-Fa-f] (?: %(?:25)?+ [89ABab][0-9A-Fa-f] ){{1,3}}+ ) )
-    | (?P<json>      \\u (?: 00[2-7][0-9A-Fa-f] | 00[Aa][0Dd] | 20[0-6][0-9A-Fa-f] | 2212 | [Ff][Ee][Ff][Ff] ) )
+    | (?P<json>      \\u (?: 00[2-7][0-9A-Fa-f] | 00[Aa][0Dd] | 20[0-6][0-9A-Fa-f] | 2212 | [Ff][Bb]0[0-6] | [Ff][Ee][Ff][Ff] ) )
     | (?P<backslash> \\ (?= [!-/:-@\[-`{{-~] ) )          # Markdown and JSON escape ASCII punctuation so
     | (?P<entity>    & (?: \#[0-9]{{2,5}} | \#[xX][0-9A-Fa-f]{{2,4}} | colon | sol | shy | nbsp | hyphen | dash
                            | lowbar | period | equals | amp
@@ -52,16 +56,24 @@ _SPECIAL = regex.compile(
     """,
     regex.VERBOSE | regex.VERSION1,
 )
+#: A blank, or a sign before a line end.
+_AFTER_BLANKS = re.compile(r"[\s⏎↩↵←]")
 _ONE_BREAK = regex.compile(_BREAK, regex.VERBOSE)
 #: Characters at which one of those may begin, found at the speed of C: no letter, digit, space or plain punctuation.
-#: Blanks before a line break are added later. The listed letters are full-width or invisible.
-_ODD = re.compile(r"[^\w !-$'-/:-@\[\]^`{-~]|[%\\&]|[\uFF01-\uFF5E\u115F\u1160\u3164\uFFA0]")
+#: Blanks before a line break are added later. The listed letters are full-width, ligatures or invisible.
+_ODD = re.compile(r"[^\w !-$'-/:-@\[\]^`{-~]|[%\\&]|[\uFF01-\uFF5E\uFB00-\uFB06\u115F\u1160\u3164\uFFA0]")
 #: A line break without blanks or marks next to it, which repairing doesn't change.
-_PLAIN_WRAP = re.compile(r"[^\s\xad]\n[^\s>#|*;%/-]")
+_SEVERAL_LINES = re.compile(r"\f|\n[^\n]*\n")
+_PLAIN_WRAP = re.compile(r"[^\s\xad]\n[^\s>#|*;%/!'\":.@CRNrd↪⤷↳,֒-]")
 #: The mark of e-mail and program text before a line.
-LINE_MARK = re.compile(r"[ \t]*(?:[>#|*;%]|//|--(?=[ \t]))[>#|*;% \t]*")
+LINE_MARK = re.compile(
+    r"""[ \t]*(?:\#'|[>#|*;%]|//[/!]?|[/(]\*|(?:-{2,4}|!>?|'|"|::|\.\\"|@c|NB\.|C|R(?:EM|em)|rem|dnl)(?=[ \t]))[>#|*;% \t]*"""
+)
+_COMMENT_BEGINS = re.compile(r"[/(]\*")
+#: The arrow of fvextra and listings (LaTeX) before a line that they broke; in old fonts a comma and an arrow.
+_CONTINUATION = re.compile(r"[ \t]*(?:[↪⤷↳]→?|[,֒]→)[ \t]*")
 _LONGEST_LINE = 1000
-_WIDE_OFFSET = 0xFF01 - 0x21
+_NOTHING: Mapping[int, int] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,9 +166,13 @@ class OffsetMap:
         return self.source[self.source_offset(offset) : self.source_end(offset + 1)]
 
 
-def offset_map(source: str, start: int = 0, end: int | None = None) -> OffsetMap:
+def offset_map(
+    source: str, start: int = 0, end: int | None = None, interruptions: Mapping[int, int] = _NOTHING
+) -> OffsetMap:
     """Return the offset map of a piece of *source*: hyphens folded to ``-``, invisible characters and escapes of
     punctuation removed, wraps and odd blanks replaced by one character each.
+
+    *interruptions* maps the start to the end of each stretch that is one wrap, such as a page number between two lines.
 
     >>> offset_map("btv1b84\\N{EN DASH}\\r\\n  49").text
     'btv1b84-\\n49'
@@ -169,15 +185,19 @@ def offset_map(source: str, start: int = 0, end: int | None = None) -> OffsetMap
     done, length = start, 0
     for odd in _ODD.finditer(source, start, end):
         first = odd.start()
-        if first < done or (first and _PLAIN_WRAP.match(source, first - 1)):
+        last = min(interruptions.get(first, first), end)
+        if first < done or (first == last and first and _PLAIN_WRAP.match(source, first - 1)):
             continue
-        while first > done and source[first - 1] == " " and source[odd.start()].isspace():
+        while first > done and source[first - 1] == " " and _AFTER_BLANKS.match(odd[0]):
             first -= 1
-        special = _SPECIAL.match(source, first, end) or _SPECIAL.match(source, odd.start(), end)
-        if special is None:
-            continue
-        text, repair = _replacement(special.lastgroup or "", special[0])
-        first, last = special.span()
+        if last > odd.start():
+            text, repair = WRAP, "page break" if _SEVERAL_LINES.search(source, odd.start(), last) else None
+        else:
+            special = _SPECIAL.match(source, first, end) or _SPECIAL.match(source, odd.start(), end)
+            if special is None:
+                continue
+            text, repair = _replacement(special.lastgroup or "", special[0])
+            first, last = special.span()
         if text == WRAP:
             last = _skip_line_mark(source, first, last)
         if text == source[first:last]:
@@ -195,17 +215,24 @@ def offset_map(source: str, start: int = 0, end: int | None = None) -> OffsetMap
 def _skip_line_mark(source: str, line_end: int, following: int) -> int:
     """Return *following*, where the next line begins, or the offset after a quotation or comment mark of both lines.
 
+    An arrow that continues a line of program text counts, too.
+
     >>> _skip_line_mark("> ark:/12148/bpt6k10\\n> 7371t", 20, 21)
     23
     """
+    if continuation := _CONTINUATION.match(source, following):
+        return continuation.end()
     mark = LINE_MARK.match(source, following)
-    if not mark:
+    if not mark or (
+        source[line_end] in " \t" and mark[0][-1] not in " \t"
+    ):  # "#a2be1430", after the blank of a line end
         return following
     line_start = source.rfind("\n", max(0, line_end - _LONGEST_LINE), line_end) + 1
     before = LINE_MARK.match(source, line_start, line_end)
+    sign = mark[0].strip()
     if before:
-        return mark.end() if before[0].strip()[0] == mark[0].strip()[0] else following
-    sign = mark[0].strip()  # of a comment after program text, continued below it: x = 1  # ark:/12148/bpt6k10
+        return mark.end() if _COMMENT_BEGINS.sub("*", before[0].strip())[0] == sign[0] else following
+    # Of a comment after program text, continued below it: x = 1  # ark:/12148/bpt6k10
     column = mark.start() + mark[0].index(sign) - source.rfind("\n", line_end, following) - 1
     is_below = column > 0 and source.startswith(f" {sign} ", line_start + column - 1, line_end)
     return mark.end() if is_below else following
@@ -217,8 +244,6 @@ def _replacement(kind: str, written: str) -> tuple[str, str | None]:
         case "wrap":
             breaks = _ONE_BREAK.findall(written)
             return (WRAP if len(breaks) == 1 and breaks[0] != "\f" else PARAGRAPH), None
-        case "page":
-            return WRAP, "page break"
         case "soft_end":
             return "-", "soft hyphen"
         case "soft_gap":
@@ -232,7 +257,9 @@ def _replacement(kind: str, written: str) -> tuple[str, str | None]:
         case "invisible":
             return "", "soft hyphen" if "\N{SOFT HYPHEN}" in written else "invisible character"
         case "wide":
-            return chr(ord(written) - _WIDE_OFFSET), "full-width character"
+            return unicodedata.normalize("NFKC", written), "full-width character"
+        case "ligature":
+            return unicodedata.normalize("NFKC", written), "ligature"
         case "blank":
             return ODD_BLANK, None
         case "json":

@@ -204,8 +204,15 @@ def _write_latex(source: str, out: RunningText, location: str) -> None:
     closings: list[tuple[str, int | None]] = []
     out.begin(location)
 
+    def open_group(closing: str, link: int | None = None) -> None:
+        closings.append((closing, link))
+        if link is not None:
+            out.open_link(link)
+        out.begin_element()
+
     def close() -> None:
         closing, link = closings.pop()
+        out.end_element()
         if link is not None:
             out.close_link(link)
         out.write(closing)
@@ -214,18 +221,15 @@ def _write_latex(source: str, out: RunningText, location: str) -> None:
         if token["url"] is not None:
             target = _target(token["url"])
             link = out.add_link(target, f"{location}\\url") if target and token["is_link"] else None
-            closings.append(("", link))
-            if link is not None:
-                out.open_link(link)
+            open_group("", link)
             out.write(target)
             close()
         elif token["href"] is not None:
             link = out.add_link(_target(token["href"]), f"{location}\\href")
             if token["shown"]:
-                closings.append(("", link))
-                out.open_link(link)
+                open_group("", link)
         elif token["open"]:
-            closings.append(("", None))
+            open_group("")
         elif token["close"]:
             if closings:
                 close()
@@ -236,7 +240,7 @@ def _write_latex(source: str, out: RunningText, location: str) -> None:
             if token["option"] and may_hold_ark(token["option"]):  # \item[ark:/…], \cite[see ark:/…]{key}
                 out.write(f"{_target(token['option'])} ")
             if token["argument"]:
-                closings.append((apart, None))
+                open_group(apart)
         elif token["structure"]:
             out.write("\n\n")
         elif symbol := token["symbol"]:

@@ -27,6 +27,10 @@ _MOST_DEPTH = 10
 #: The depth at which parsing ends, because the parser compares each line with the boundaries of all outer parts.
 MOST_PARSED_DEPTH = 3 * _MOST_DEPTH
 
+#: Longer fields are cut before they are parsed, because the parser takes quadratic time. Mail programs write lines of at
+#: most 998 characters (RFC 5322, 2.1.1), and cut or refuse fields of many lines.
+MOST_FIELD_CHARS = 4096
+
 #: A reader of a part: takes its bytes, *media_type*, file *name* and *charset*.
 PartReader = Callable[..., Reading]
 
@@ -68,9 +72,10 @@ def _unless_failed(get: Callable[[], Any]) -> Any:
 
 
 class _ForgivingPolicy(EmailPolicy):
-    """Leaves fields as they are written where the library fails on them."""
+    """Cuts long fields, and leaves fields as they are written where the library fails on them."""
 
     def header_fetch_parse(self, name: str, value: str) -> Any:
+        value = value[:MOST_FIELD_CHARS]
         try:
             return super().header_fetch_parse(name, value)
         except Exception:
@@ -78,6 +83,16 @@ class _ForgivingPolicy(EmailPolicy):
 
 
 _POLICY: Any = _ForgivingPolicy()
+
+
+class _Part(EmailMessage):
+    """A message or part; a parameter on which the library fails is missing."""
+
+    def get_param(self, param: str, failobj: Any = None, header: str = "content-type", unquote: bool = True) -> Any:
+        try:
+            return super().get_param(param, failobj, header, unquote)
+        except Exception:
+            return failobj
 
 
 class _TooManyParts(Exception):
@@ -91,7 +106,7 @@ def _parse(data: bytes) -> MIMEPart:
     def begin_part(policy: Any = _POLICY) -> EmailMessage:
         if len(parts) > MOST_PARTS or (parts and _depth_of_last(parts[0]) >= MOST_PARSED_DEPTH):
             raise _TooManyParts
-        parts.append(EmailMessage(policy))
+        parts.append(_Part(policy))
         return parts[-1]
 
     parser: BytesFeedParser[EmailMessage] = BytesFeedParser(begin_part, policy=_POLICY)
@@ -139,9 +154,13 @@ class _Mail:
     def _read_content(self, part: MIMEPart, location: str, depth: int) -> None:
         self._parts += 1
         if self._parts > MOST_PARTS or depth > _MOST_DEPTH:
-            finding = Finding("cut-off", f"more than {MOST_PARTS} parts, or parts within {_MOST_DEPTH} others")
-            self.findings += [] if finding in self.findings else [finding]
+            self._add_finding(Finding("cut-off", f"more than {MOST_PARTS} parts, or parts within {_MOST_DEPTH} others"))
             return
+        for name, field in part.raw_items():
+            if may_hold_ark(field[MOST_FIELD_CHARS:]):
+                self._add_finding(
+                    Finding("cut-off", f"{name}: only {MOST_FIELD_CHARS} of {len(field)} characters read")
+                )
         kind = part.get_content_type()
         children = list(part.iter_parts())
         # The text before and after the parts, which programs with MIME don't show.
@@ -170,6 +189,10 @@ class _Mail:
                 self.read(child, _join_places(location, "message"), depth + 1)
             else:
                 self._read_content(child, location, depth + 1)
+
+    def _add_finding(self, finding: Finding) -> None:
+        if finding not in self.findings:
+            self.findings.append(finding)
 
     def _document(self, part: MIMEPart, kind: str) -> Reading:
         """Return the content of a part without subparts."""

@@ -34,6 +34,8 @@ _CHARACTERS = dict(
 )
 #: The end of a paragraph, or of a piece of one, such as the mark of a note. A backslash at a line end is one.
 _ENDS = frozenset({*"par cell nestcell row nestrow sect column chftn chatn".split(), "\n", "\r"})  # noqa: SIM905
+#: Visible properties of characters, and the result of a field.
+_FORMATS = frozenset("b caps cf cs f fldrslt fs highlight i scaps strike ul ulnone".split())  # noqa: SIM905
 #: Groups with a separate text.
 _STORIES = frozenset(
     "annotation footer footerf footerl footerr footnote header headerf headerl headerr shptxt".split()  # noqa: SIM905
@@ -54,7 +56,10 @@ class _Group:
     story: str = "p"
     is_passed_over: bool = False
     is_apart: bool = False
-    """True for a raised footnote mark, and for hidden text."""
+    """True for a raised footnote mark."""
+    is_hidden: bool = False
+    format: frozenset[str] = frozenset()
+    """Its visible properties."""
     skipped: int = 1
     """Number of characters after a Unicode character that repeat it for old programs."""
     value: list[str] | None = None
@@ -99,7 +104,7 @@ class _Document:
         self._pending: list[bytes] = []
         """Text that isn't decoded yet: a character may need several escapes."""
         self._to_skip = 0
-        self._is_starred = self._is_apart = False
+        self._is_starred = self._is_apart = self._is_hidden = False
 
     def close(self) -> RunningText:
         """End all open groups and return the text."""
@@ -159,8 +164,15 @@ class _Document:
         elif word in _ENDS and not (group.is_passed_over or group.value):
             self.text.end()
             self.text.begin(group.story)
-        elif word in ("super", "up", "v", "plain", "nosupersub"):
-            group.is_apart = number != 0 and word in ("super", "up", "v")
+        elif word in ("super", "up", "plain", "nosupersub"):
+            group.is_apart = number != 0 and word in ("super", "up")
+            group.is_hidden &= word != "plain"
+            group.format = frozenset() if word == "plain" else group.format
+        elif word == "v":
+            group.is_hidden = number != 0
+        elif word in _FORMATS:
+            others = {own for own in group.format if own.split()[0] != word}
+            group.format = frozenset(others if number == 0 else {*others, f"{word} {number}"})
         elif word == "deleted":
             group.is_passed_over = number != 0
         elif word == "uc":
@@ -202,7 +214,14 @@ class _Document:
         if group.value is not None:
             group.value.append(text)
             return
+        if group.is_hidden != self._is_hidden:  # it may be within a name
+            self._is_hidden = group.is_hidden
+            if self._is_hidden:
+                self.text.begin(group.story)
+            else:
+                self.text.end()
         if group.is_apart != self._is_apart:
             self.text.set_apart()
             self._is_apart = group.is_apart
+        self.text.set_format(group.format)
         self.text.write(text)

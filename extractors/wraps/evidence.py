@@ -9,7 +9,9 @@ from __future__ import annotations
 import mimetypes
 from bisect import bisect_left
 from collections import Counter, defaultdict
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from enum import Enum
 from operator import attrgetter
@@ -125,15 +127,27 @@ _FIRST_PART = regex.compile(rf"[^{_DELIMITERS}]*")
 _TWO_LETTERS = regex.compile(r"\p{L}.*\p{L}")
 
 
+_RUN = regex.compile(r"(?P<digits>\d+)|\p{L}+")
+
+
 def qualifier_words(arks: Iterable[Ark]) -> frozenset[str]:
-    """Return the words in the qualifiers of whole *arks*, without numbers and single letters.
+    """Return the words in the qualifiers of whole *arks*, without numbers and single letters, and their dotted forms.
 
     >>> sorted(qualifier_words([Ark.parse("ark:12148/bpt6k1/f42.image.r=Dumas")]))
-    ['Dumas', 'image']
+    ['12148/a0a0/a0.a.a=a', 'Dumas', 'image']
     """
-    return frozenset(
-        part for ark in arks if ark.qualifier for part in _PART.findall(ark.qualifier) if _TWO_LETTERS.search(part)
-    )
+    qualified = [ark for ark in arks if ark.qualifier]
+    words = (part for ark in qualified for part in _PART.findall(ark.qualifier) if _TWO_LETTERS.search(part))
+    return frozenset([*words, *(dotted_form(ark) for ark in qualified if "." in ark.qualifier)])
+
+
+def dotted_form(ark: Ark) -> str:
+    """Return the shape of an ARK with periods, without the values of its digits and letters.
+
+    >>> dotted_form(Ark.parse("ark:/57458/SE2471.75S.713"))
+    '57458/a0.0a.0'
+    """
+    return f"{ark.naan}/{_RUN.sub(lambda run: '0' if run['digits'] else 'a', ark.name + ark.qualifier)}"
 
 
 def completes_word(qualifier: str, following: str, learned: frozenset[str]) -> bool | None:
@@ -170,7 +184,7 @@ class Evidence:
     shapes: Shapes = field(default_factory=Shapes)
     """The shapes of names of each kind."""
     qualifiers: frozenset[str] = frozenset()
-    """The words in their qualifiers."""
+    """The words in their qualifiers, and the shapes of those with periods."""
     zones: Zones = KNOWN
     """The zones of their check characters."""
     supported: Container[Ark] = frozenset()
@@ -211,3 +225,21 @@ class Evidence:
     def supports(self, ark: Ark) -> bool:
         """Return True if *ark*, whole elsewhere, has independent support, such as a check character."""
         return self.zones.check(ark) is CheckCharacter.PASSES or ark in self.supported
+
+
+_in_use: ContextVar[Evidence | None] = ContextVar("evidence", default=None)
+
+
+@contextmanager
+def use_evidence(evidence: Evidence) -> Iterator[None]:
+    """Make *evidence* that of the suggestions in the block."""
+    token = _in_use.set(evidence)
+    try:
+        yield
+    finally:
+        _in_use.reset(token)
+
+
+def evidence_in_use() -> Evidence:
+    """Return the evidence of `use_evidence`; none outside of its blocks."""
+    return _in_use.get() or Evidence()

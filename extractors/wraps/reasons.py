@@ -30,7 +30,6 @@ class Reason(StrEnum):
     LINK_TARGET = "link-target", "the target of its link is the same ARK"
     LINK_TARGET_LONGER = "link-target-longer", "the target of its link begins with this ARK and continues"
     COMPLETED_BY_LINK = "completed-by-link", "the text stops within a word, and the target of its link has the rest"
-    COMPLETED_BY_TEXT = "completed-by-text", "the link annotation stops at a line end, and its text has the rest"
 
     VISITOR_REQUEST = "visitor-request", "a visitor of the site requested it"
     READING_WORKS = "reading-works", "of its readings, this one works at its resolver"
@@ -59,6 +58,7 @@ class Reason(StrEnum):
     LETTERS_AND_DIGITS_FOLLOW = "letters-and-digits-follow", "the next line begins with letters mixed with digits"
     CONSONANTS_FOLLOW = "consonants-follow", "letters that are no word follow a full line"
     NUMBER_FOLLOWS = "number-follows", "a number follows a full line, or a name without a digit"
+    IN_BRACKETS = "in-brackets", "angle brackets around it show where it ends"
     LINE_END_IN_LINK_TARGET = "line-end-in-link-target", "a line end in a link target separates nothing"
     CONTINUES_ON_NEXT_PAGE = "continues-on-next-page", "it continues on the next page"
 

@@ -28,10 +28,11 @@ _DELIMITED = regex.compile(r"[/.=:?&][\p{L}\p{Nd}]")
 _BREAK_AFTER = "/.=_:~+@%&?-"
 #: The maximum distance of lines that count as evidence.
 NEAR_CHARS = 2500
-_NEAR_LINES = 12
-_LINE_NUMBER = regex.compile(r"\s{0,40}\(?(\d{1,4})[.):]*(?=\s|\Z)")
-#: The number of an item in a list.
-_ITEM = regex.compile(r"[ \t]{0,8}(?P<open>[(\[]?)(\d{1,3})(?P<close>[.)\]])[ \t]+(?=\S)")
+NEAR_LINES = 12
+#: The number of a line or item: ``12``, ``12.``, ``[012]``, ``12|``.
+LINE_NUMBER = regex.compile(r"\s{0,40}[(\[]?(\d{1,4})(?:[.):\]]*(?:\s+|\Z)|[:|\]]\s*)")
+#: The number or letter of an item in a list.
+_ITEM = regex.compile(r"[ \t]{0,8}(?P<open>[(\[]?)(?P<item>\d{1,3}|[A-Za-z])(?P<close>[.)\]])[ \t]+(?=\S)")
 #: A count and its unit in a list of records: ``18 leaves``.
 _COUNTED = regex.compile(r"\s{0,40}\d{1,4}[ \t]+(\p{L}{2,40})")
 _FEWEST_COUNTED = 3
@@ -74,6 +75,8 @@ class Wrap:
     """True if a backslash at the end of the line continues it."""
     is_numbered: bool = False
     """True if a number at the beginning of the next line continues the numbers of the lines around it."""
+    is_interrupted: bool = False
+    """True if there is a page break, or the number of a line, between the lines (`Block.interruptions`)."""
     is_link_cut: bool = False
     """True if the link annotation of this text ends at the line end, too, as in viewers that link each line."""
 
@@ -139,7 +142,7 @@ def slack_in_text(text: str, at: int) -> float | None:
     before = text[max(0, at - NEAR_CHARS) : at].split("\n")
     after = text[at : at + NEAR_CHARS].split("\n")
     current = (before[-1] + after[0]).rstrip()
-    near = (*before[-_NEAR_LINES - 1 : -1], current, *after[1 : _NEAR_LINES + 1])
+    near = (*before[-NEAR_LINES - 1 : -1], current, *after[1 : NEAR_LINES + 1])
     is_word = " " not in current.strip()
     lengths = [len(line.rstrip()) for line in near if " " in line.strip() or (is_word and _LABEL_IN_LINE.search(line))]
     if len(lengths) < _FEWEST_LINES or len(set(lengths)) == 1:
@@ -154,8 +157,8 @@ def is_numbered(text: str, at: int) -> bool:
     >>> is_numbered(text, text.index("\n3")), is_numbered("see ark:/12148/x5\n3 maps", 17)
     (True, False)
     """
-    before = text[max(0, at - NEAR_CHARS) : at].split("\n")[-_NEAR_LINES:]
-    after = text[at : at + NEAR_CHARS].lstrip("\r").split("\n")[1 : _NEAR_LINES + 1]
+    before = text[max(0, at - NEAR_CHARS) : at].split("\n")[-NEAR_LINES:]
+    after = text[at : at + NEAR_CHARS].lstrip("\r").split("\n")[1 : NEAR_LINES + 1]
     numbers_before, (number, *numbers_after) = map(_line_number, before), [*map(_line_number, after)] or [None]
     if number is None:
         return False
@@ -167,10 +170,7 @@ def is_numbered(text: str, at: int) -> bool:
     if numbers_after[:2] == [number + 1, number + 2]:  # a column of numbers
         return True
     units = [counted[1] for line in (*before, *after) if (counted := _COUNTED.match(line))]
-    if (first := _COUNTED.match(after[0])) and units.count(first[1]) >= _FEWEST_COUNTED:
-        return True
-    near = {*map(_line_number, before[-2:]), *numbers_after[:2]}  # levels of GEDCOM
-    return len(near) > 1 and all(other is not None and abs(other - number) < 3 for other in near)
+    return any(units.count(first[1]) >= _FEWEST_COUNTED for first in [_COUNTED.match(after[0])] if first)
 
 
 def is_next_item(text: str, at: int) -> bool:
@@ -189,11 +189,16 @@ def is_next_item(text: str, at: int) -> bool:
         return False
     item = next(filter(None, map(_ITEM.match, reversed(lines))), None)
     marks = following["open"], following["close"]
-    return item is not None and (item["open"], item["close"]) == marks and int(item[2]) + 1 == int(following[2])
+    if item is None or (item["open"], item["close"]) != marks:
+        return False
+    here, there = item["item"], following["item"]
+    if here.isdigit() and there.isdigit():
+        return int(here) + 1 == int(there)
+    return bool(chr(ord(here[0]) + 1) == there)
 
 
 def _line_number(line: str) -> int | None:
-    number = _LINE_NUMBER.match(line)
+    number = LINE_NUMBER.match(line)
     return int(number[1]) if number else None
 
 
@@ -220,7 +225,14 @@ NEW_IDENTIFIER = regex.compile(
     r"(?:[_*@=+~/]{0,2}\d{0,3}(?:https?|ftp|ark|doi|urn|hdl|info|isbn|issn|mailto):|http/[12]|[a-z][a-z0-9+-]{1,15}://|www\.|10\.\d{4,}/)",
     regex.IGNORECASE,
 )
-_DATE = regex.compile(r"\d{1,4}(?:([./-])\d{1,2}\1\d{1,4})[.,;:)]*\Z")
+#: A date, a time or both: ``12.5.2023``, ``2023-05-01T10:00:00Z``, ``01/May/2023:10:00:00``, ``10:00``, ``1936/37``.
+_DATE = regex.compile(
+    r"(?:(?:\d{1,4}([./-])(?:\d{1,2}|\p{L}{3})\1\d{1,4}|\d{8}(?=T))(?:[T:]\d[\d:.]*+(?:Z|[+-]\d\d:?\d\d)?)?"
+    r"|\d{1,2}:\d\d(?::\d\d(?:[.,]\d+)?)?|(?:1[0-9]|20)\d\d/\d\d)[.,;:)]*\Z"
+)
+#: A label with a beginning of a NAAN, and with its end. All NAANs of the registry have five characters.
+_NAAN_ALONE = regex.compile(r"ark:/*([^/]*)\Z", regex.IGNORECASE)
+_NAAN_COMPLETED = regex.compile(r"[0-9a-z]{5}/", regex.IGNORECASE)
 _YEAR = regex.compile(r"(?:1[0-9]|20)\d\d[.,;:)]*\Z")
 _NUMBER = regex.compile(r"\d+[/.,;:)]*\Z")
 #: Longer than a year or a postal code.
@@ -231,8 +243,10 @@ _CAPITAL_BEYOND = regex.compile(r" \p{Lu}")
 _WHOLE_NAME = regex.compile(
     r"(?:(?i:[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})|67375/[0-9B-Z]{3}-[0-9B-Z]{8}-[0-9B-Z])(?![0-9A-Za-z-])"
 )
-#: A person or record of FamilySearch; some have one more character.
+#: A person or record of FamilySearch; some have one more character, and images another part.
 _FAMILY_NAME = regex.compile(r"61903/[1-3]:[12]:[0-9A-Z]{4}-[0-9A-Z]{3,4}(?![0-9A-Za-z-])")
+_PERSON = regex.compile(r"61903/[12]:1:[0-9A-Z]{4}-[0-9A-Z]{3,4}\Z")
+_FAMILY_IMAGE = regex.compile(r"61903/[1-3]:[12]:[0-9A-Z]{4}-[0-9A-Z]{4}-[0-9A-Z]{2,4}(?![0-9A-Za-z-])")
 #: Not the name of a field of data, such as ``see_also:``.
 _WORDS_JOINED = regex.compile(r"\p{L}+_\p{L}(?!\w*:\Z)")
 _MIXED = regex.compile(r"(?=.*\d)(?=.*\p{L})")
@@ -251,6 +265,12 @@ _FOOTNOTE = regex.compile(r"\d{1,3}[.)]?\p{Lu}(?=\p{L}*[AEIOUYaeiouy])(?:\p{Ll}{
 _SENTENCE_START = regex.compile(
     r"(?:\d{1,3}[.)]?)?\p{Lu}\p{Ll}|\d{1,3}(?=\p{Ll}*[aeiou])\p{Ll}{3,}\Z|\p{Lu}\p{L}*\d*\p{L}*[,;:]?\Z|(?:1[4-9]|20)\d\d[.,;:)]*\Z"
 )
+#: ``2nd`` and ``19th``, which are no part of a name.
+_ORDINAL = regex.compile(r"\d{1,4}(?:st|nd|rd|th|er|ère|ème)(?![\p{L}\p{Nd}])")
+#: Most whole names have as many characters.
+_USUAL_CHARS = 6
+#: A folio, a format or an item: ``12r``, ``4to``, ``3D``.
+_FOLIO = regex.compile(r"\d{1,3}\p{L}{1,2}(?![\p{L}\p{Nd}])")
 #: A request of troff.
 _REQUEST = regex.compile(r"\.[A-Z]{2}\Z")
 _SCHEME = regex.compile(r"[a-z]+:", regex.IGNORECASE)
@@ -284,8 +304,12 @@ def no_name_yet(wrap: Wrap, evidence: Evidence) -> WrapDecision | None:
         return None
     if wrap.joined_ark is not None and evidence.holds(str(wrap.joined_ark)):
         return _decision_elsewhere(wrap.joined_ark, evidence, join=True)
+    naan = _NAAN_ALONE.match(wrap.left)
+    if naan and not (_NAAN_COMPLETED.match(naan[1] + wrap.right)):  # a number, which belongs to no NAAN
+        return WrapDecision(False, Reason.ENDS_BEFORE_NUMBER, Confidence.LIKELY)
     is_in_cell = wrap.beyond.startswith("\n") and _LONG_NUMBER.match(wrap.beyond, 1)  # "uva-lib." before "9270560"
-    if _WORD.match(wrap.right) and not (wrap.hyphen or is_in_cell or _NO_WORD.match(wrap.right)):
+    is_word = _WORD.match(wrap.right) and not _NO_WORD.match(wrap.right)
+    if (is_word or _DATE.match(wrap.right)) and not (wrap.hyphen or is_in_cell):
         return WrapDecision(False, Reason.NO_NAME_BEFORE_WORD, Confidence.LIKELY)
     return WrapDecision(True, Reason.NO_NAME_YET, Confidence.LIKELY)
 
@@ -336,20 +360,37 @@ def numbering_follows(wrap: Wrap, _: Evidence) -> WrapDecision | None:
     return None
 
 
+def date_follows(wrap: Wrap, _: Evidence) -> WrapDecision | None:
+    if _DATE.match(wrap.right) and not wrap.hyphen:
+        return WrapDecision(False, Reason.ENDS_BEFORE_NUMBER, Confidence.LIKELY)
+    return None
+
+
 def shape_decides(wrap: Wrap, evidence: Evidence) -> WrapDecision | None:
     left, joined = wrap.ark, wrap.joined_ark
     if left is None or joined is None or left.name == joined.name:
         return None
     is_whole = _WHOLE_NAME.search(wrap.left) is not None
-    both = wrap.left + wrap.hyphen * "-" + wrap.next_part
+    both = wrap.left + (wrap.hyphen or lacks_hyphen(wrap)) * "-" + wrap.next_part
     if is_whole or _WHOLE_NAME.search(both) or (_FAMILY_NAME.search(both) and not _FAMILY_NAME.search(wrap.left)):
         return WrapDecision(not is_whole, Reason.NAME_SHAPE, Confidence.LIKELY)
+    if _PERSON.search(wrap.left) and not _FAMILY_NAME.search(both):
+        return WrapDecision(False, Reason.NAME_SHAPE, Confidence.LIKELY)
     match evidence.shapes.fit(left, kind=kind_of(joined)), evidence.shapes.fit(joined):
         case Fit.TOO_SHORT, Fit.FITS:
             return WrapDecision(True, Reason.NAME_SHAPE, Confidence.LIKELY)
         case Fit.FITS, Fit.TOO_LONG if not wrap.hyphen:
             return WrapDecision(False, Reason.NAME_SHAPE, Confidence.LIKELY)
     return None
+
+
+def lacks_hyphen(wrap: Wrap) -> bool:
+    """Return True if only a hyphen at the line end gives a name the length of its parts: ``KX9W``, ``TM2``."""
+    others = (wrap.left, wrap.left + wrap.next_part)
+    return any(
+        shape.search(f"{wrap.left}-{wrap.next_part}") and not any(map(shape.search, others))
+        for shape in (_WHOLE_NAME, _FAMILY_NAME, _FAMILY_IMAGE)
+    )
 
 
 def qualifier_decides(wrap: Wrap, evidence: Evidence) -> WrapDecision | None:
@@ -397,7 +438,7 @@ def structure_before(wrap: Wrap, _: Evidence) -> WrapDecision | None:
         return WrapDecision(False, Reason.ENDS_AT_DELIMITER, Confidence.LIKELY)
     if wrap.left.endswith(".") and _NUMBER.match(wrap.right) and not _is_digitless_before_long_number(wrap):
         return WrapDecision(False, Reason.ENDS_AT_DELIMITER, Confidence.LIKELY)
-    if _YEAR.match(wrap.right) or _DATE.match(wrap.right):
+    if _YEAR.match(wrap.right):
         return WrapDecision(False, Reason.ENDS_AT_DELIMITER, Confidence.AMBIGUOUS)
     return WrapDecision(True, Reason.DELIMITER_AT_LINE_END, Confidence.LIKELY)
 
@@ -417,7 +458,8 @@ def word_follows(wrap: Wrap, _: Evidence) -> WrapDecision | None:
 def mixed_token(wrap: Wrap, _: Evidence) -> WrapDecision | None:
     if not (_MIXED.match(wrap.right) or _WORDS_JOINED.match(wrap.right)):
         return None
-    if _FOOTNOTE.match(wrap.right):
+    is_folio = wrap.is_interrupted and _FOLIO.match(wrap.right) and wrap.ark and len(wrap.ark.name) >= _USUAL_CHARS
+    if is_folio or _FOOTNOTE.match(wrap.right) or _ORDINAL.match(wrap.right):
         return WrapDecision(False, Reason.ENDS_BEFORE_WORD, Confidence.LIKELY)
     return WrapDecision(
         True, Reason.LETTERS_AND_DIGITS_FOLLOW, Confidence.LIKELY if wrap.is_full else Confidence.AMBIGUOUS
@@ -435,7 +477,7 @@ def number_follows(wrap: Wrap, _: Evidence) -> WrapDecision | None:
     if _is_digitless_before_long_number(wrap):
         return WrapDecision(True, Reason.NUMBER_FOLLOWS, Confidence.LIKELY)
     begins_row = wrap.is_paged and len(wrap.next_part) <= _LONGEST_ROW_NUMBER and _CAPITAL_BEYOND.match(wrap.beyond)
-    if _YEAR.match(wrap.right) or not wrap.is_full or begins_row:
+    if _YEAR.match(wrap.right) or not wrap.is_full or begins_row or wrap.is_interrupted:
         return WrapDecision(False, Reason.ENDS_BEFORE_NUMBER, Confidence.AMBIGUOUS)
     return WrapDecision(True, Reason.NUMBER_FOLLOWS, Confidence.AMBIGUOUS)
 
@@ -450,6 +492,7 @@ RULES: tuple[Rule, ...] = (
     whole_elsewhere,
     check_character_decides,
     numbering_follows,
+    date_follows,
     shape_decides,
     qualifier_decides,
     hyphen_at_wrap,
@@ -494,5 +537,5 @@ def may_be_rest(following: str) -> bool:
     if not part or part == "ark" or _SCHEME.match(token) or (more and _DATE.match(token)):
         return False
     if _MIXED.match(part):
-        return True
+        return not _ORDINAL.match(token)
     return not more and part.isdecimal() and not _YEAR.match(token)

@@ -22,7 +22,7 @@ FLOOR = 0.8
 ROUNDS = 15
 PAGES = 60
 LINES = 48
-DEMO = Path(__file__).parents[2] / "arkaudit" / "demo" / "site"
+DEMO = Path(__file__).parents[2] / "tools" / "demo" / "site"
 PROSE = (
     "the collection of the museum was moved to its new rooms after the flood and every box was opened listed and "
     "photographed before it went on to the shelves where readers may ask for it by the number on its card"

@@ -38,7 +38,7 @@ This page lists every rule that leads to a verdict, for readers of a report who 
 work:
 
 ```console
-$ arkaudit check --explain ark:12148/btv1b8449691v
+$ arkaudit explain ark:12148/btv1b8449691v
 ```
 
 Each answer is read once into *facts*. Requests and verdicts depend on these facts. The first rule that matches decides

@@ -34,7 +34,7 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 SOURCES = HERE / "sources"
-SITE = HERE.parents[1] / "arkaudit" / "demo" / "site"
+SITE = HERE.parents[1] / "tools" / "demo" / "site"
 
 #: Written into every PDF as its date (1 January 2026), unless SOURCE_DATE_EPOCH is set.
 DEFAULT_EPOCH = 1767225600

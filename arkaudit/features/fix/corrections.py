@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
@@ -41,6 +40,7 @@ _WORDS = {
     "look-alike hyphen": "a character that only looks like a hyphen",
     "invisible character": "an invisible character",
     "full-width character": "a full-width character",
+    "ligature": "a ligature",
     "soft hyphen": "a soft hyphen",
     "line wrap": "a line break",
     "hyphen at line wrap": "a hyphen at a line break",
@@ -93,8 +93,6 @@ def respelled(mention: Mention) -> Correction | None:
     """
     written, correct = mention.as_written, mention.repaired
     faults = [_WORDS.get(repair, repair) for repair in mention.repairs if repair not in _NO_FAULTS]
-    if not faults and unicodedata.normalize("NFKC", written) == correct != written:
-        faults = ["a ligature"]
     if correct.startswith(written) or not faults:
         return None
     if mention.ark.is_skipped:

@@ -3,160 +3,15 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from itertools import pairwise
-
-import regex
 
 from extractors.mentions.labels import label_places, may_hold_ark
 from extractors.model.budget import as_time_allows
-from extractors.model.documents import Anchor, Block, Role
+from extractors.model.documents import Block, Role
 from extractors.model.urls import refresh_target
 from extractors.readers.markup.recognized import Element
-
-# Runs of text in markup: the text of adjacent inline elements, with its links.
-
-
-_LABEL_OR_URL = regex.compile(r"(?:(?:info:|urn:)?a\W?r\W?k\W{0,2}:|https?://)", regex.IGNORECASE)
-#: The beginning of an ARK, and the characters that end it.
-_ARK_BEGINS = regex.compile(r"a\W{0,3}r\W{0,3}k\W{0,6}[0-9]", regex.IGNORECASE)
-_ARK_ENDS = regex.compile(r"[\s<>\"]")
-#: Two letters or more, because a single one may be a check character with markup of its own.
-_WORD = regex.compile(r"\p{L}{2,40}+(?!\p{L})(?![\p{N}\p{Pd}~*+=@_$%/&]|[.?:][\p{L}\p{N}])")
-#: The first number in an element: ``<span>ark:/…</span><span>12 leaves</span>``.
-_NUMBER = regex.compile(r"\p{N}{1,4}\p{L}?(?![\p{L}\p{N}_])")
-_LONGEST_ARK = 400
-_LINE_BREAK_AT_END = regex.compile(r"\n[ \t]*\Z")
-
-
-class TextRun:
-    """Text with the boundaries of elements and the links in it.
-
-    Inline elements don't separate words: ``ark:/12148/<b>btv1b8</b>449691v`` is one ARK. But a line break is inserted
-    at the boundary of an element between a word and an ARK or URL, and between an ARK and a word. There an identifier
-    ends, unless the evidence for line breaks joins it.
-
-    >>> run = TextRun()
-    >>> run.write("ARK"); run.element(); run.write("ark:/12148/btv1b8"); run.element(); run.write("449691v")
-    >>> run.element(); run.write("Copy")
-    >>> run.block("p").text
-    'ARK\\nark:/12148/btv1b8449691v\\nCopy'
-    """
-
-    def __init__(self) -> None:
-        self._link: int | None = None
-        self._begin()
-
-    def _begin(self) -> None:
-        self._pieces: list[str] = []
-        self._is_at_break = False
-        self._length = 0
-        self._edges: list[int] = []
-        self._anchors: list[Anchor] = []
-        self._link_start = 0
-
-    def write(self, text: str) -> None:
-        """Append *text*."""
-        if self._is_at_break:
-            text = text.lstrip(" \t\r\n")
-            if not text:
-                return
-            self._is_at_break = False
-        self._pieces.append(text)
-        self._length += len(text)
-
-    def break_line(self) -> None:
-        """Append a line break; blanks of the source on both sides are dropped."""
-        text = self._pieces[-1] if self._pieces else ""
-        if self._is_at_break or not _LINE_BREAK_AT_END.search(text):
-            self._is_at_break = False
-            self.write("\n")
-        self._is_at_break = True
-
-    def element(self) -> None:
-        """Note that an element begins or ends here."""
-        self._edges.append(self._length)
-
-    def link(self, number: int | None) -> None:
-        """Begin the text of the link *number*; None for text outside of links."""
-        if self._link is not None and self._length > self._link_start:
-            before = self._anchors[-1] if self._anchors else None
-            if before and (before.end, before.link) == (self._link_start, self._link):
-                self._anchors[-1] = Anchor(before.start, self._length, self._link)
-            else:
-                self._anchors.append(Anchor(self._link_start, self._length, self._link))
-        self._link, self._link_start = number, self._length
-
-    def block(self, location: str, role: Role = Role.TEXT, *, following: str = "") -> Block | None:
-        """Return the text as a block, without the blanks around it (None if empty), and begin the next run.
-
-        An open link continues in the next run. *following* is the beginning of the next text.
-        """
-        self.link(self._link)
-        text, edges, anchors = "".join(self._pieces), self._edges, self._anchors
-        self._begin()
-        if not text or text.isspace():
-            return None
-        breaks, seams = _breaks(text, edges, anchors)
-        parted = "\n".join(text[start:end] for start, end in pairwise([0, *breaks, len(text)])) if breaks else text
-        stripped = parted.strip()
-        removed = len(parted) - len(parted.lstrip())
-        moved: Iterable[Anchor] = anchors
-        if anchors and (breaks or len(stripped) < len(text)):
-            moved = _shift_anchors(anchors, breaks, removed, len(stripped))
-        return Block(
-            stripped, role, place=location, anchors=tuple(moved), following=following,
-            seams=tuple(seam + bisect_left(breaks, seam) - removed for seam in seams),
-        )  # fmt: skip
-
-
-def _breaks(text: str, edges: list[int], anchors: list[Anchor]) -> tuple[list[int], list[int]]:
-    """Return the boundaries of elements that separate the text, without a blank there, and others within ARKs."""
-    within_words = [
-        edge
-        for edge in dict.fromkeys(edges)
-        if 0 < edge < len(text) and text[edge - 1].isalnum() and text[edge].isalnum()
-    ]
-    if not within_words:
-        return [], []
-    link_edges = {anchor.start for anchor in anchors} | {anchor.end for anchor in anchors}
-    between = {edge for edge, count in Counter(edges).items() if count > 1}
-    naans = [beginning.end() for beginning in _ARK_BEGINS.finditer(text)]
-    within_arks = [edge for edge in within_words if _is_within_ark(text, edge, naans)]
-    ends = {
-        edge
-        for edge in within_arks
-        if edge in link_edges or _WORD.match(text, edge) or (edge in between and _NUMBER.match(text, edge))
-    }
-    breaks = [edge for edge in within_words if edge in ends or _LABEL_OR_URL.match(text, edge)]
-    return breaks, [edge for edge in within_arks if edge not in ends and text[edge].isascii()]
-
-
-def _is_within_ark(text: str, edge: int, naans: Sequence[int]) -> bool:
-    """Return True if an ARK's name begins before *edge* and may continue after it; *naans* are offsets of NAANs."""
-    before = bisect_left(naans, edge)
-    start = naans[before - 1] if before else edge
-    return edge - start <= _LONGEST_ARK and "/" in text[start:edge] and not _ARK_ENDS.search(text, start, edge)
-
-
-def _shift_anchors(anchors: list[Anchor], breaks: list[int], stripped: int, length: int) -> Iterator[Anchor]:
-    """Yield *anchors* moved by the inserted line breaks and the removed blanks."""
-    added = 0
-    pending = iter([*breaks, None])
-    following = next(pending)
-    for anchor in anchors:
-        while following is not None and following <= anchor.start:
-            added, following = added + 1, next(pending)
-        start = anchor.start + added - stripped
-        while following is not None and following < anchor.end:
-            added, following = added + 1, next(pending)
-        start, end = max(0, start), min(length, anchor.end + added - stripped)
-        if start < end:
-            yield Anchor(start, end, anchor.link)
-
+from extractors.readers.running_text import TextRun
 
 #: Elements that separate their text from the text around them. All others, even unknown ones, are inline.
 BLOCK_ELEMENTS = frozenset(
@@ -294,8 +149,12 @@ class MarkupPage:
             elif name in APART:
                 break
             else:
-                if name != "wbr":  # marks a possible line break only
-                    run.element()
+                if closing:
+                    run.end_element()
+                elif name != "wbr":  # marks a possible line break only
+                    run.begin_element()
+                    if rest.endswith("/"):
+                        run.end_element()
                 attributes = attributes_of(rest) if rest and not closing else {}
                 if name == "br":
                     run.break_line()

@@ -15,8 +15,8 @@ from extractors.model.budget import ReadingStage, has_time
 from extractors.model.decoding import decode, first_bytes
 from extractors.model.documents import Block, Finding, Reading, Role
 from extractors.model.urls import is_web_url
-from extractors.readers.markup.page import TextRun
 from extractors.readers.markup.recognized import Element, is_recognized, local_name, read_recognized
+from extractors.readers.running_text import TextRun
 
 #: References to surrogates, which are not characters.
 _REFERENCE = r"""
@@ -70,6 +70,9 @@ _APART = _IDENTIFIERS | frozenset(
 )
 #: Elements outside of a link even inside its element.
 _NOTES = frozenset({"fn", "footnote", "note"})
+#: Elements that are no part of the text around them, which continues: notes, hidden and deleted text of IDML, and the
+#: running heads of TEI.
+_ASIDE = frozenset({"Change", "HiddenText", "Note", "fw"})
 #: Elements for the appearance of text; adjacent ones form one text.
 _INLINE = frozenset(
     "b bold em emph hi highlight i italic rend sc span strong style tspan u underline".split()  # noqa: SIM905
@@ -77,6 +80,8 @@ _INLINE = frozenset(
 #: Adobe's IDML and ICML: a range of paragraphs of one style. Its text is in `Content` elements, its paragraphs end with
 #: `Br`, and blanks between elements have no meaning.
 _IDML_RANGE, _IDML_TEXT, _IDML_PARAGRAPH_END = "ParagraphStyleRange", "Content", "Br"
+#: Elements that neither begin nor end in a visible way.
+_WITHOUT_EDGES = frozenset({"Change", "wbr", _IDML_TEXT})
 #: Texts and pieces of texts in SVG, which have positions instead of lines.
 _PLACED = frozenset({"text", "tspan"})
 _LINE_BREAKS = frozenset({"br", "break", "cb", "lb", "pb"})
@@ -223,8 +228,8 @@ class _Document:
         if opens_unit:
             self._end_run()
             self._unit = name if name == _IDML_RANGE or _has_own_text(element) else ""
-        if name != "wbr":
-            run.element()
+        if name not in _WITHOUT_EDGES:
+            run.begin_element()
         inner_link = None if name in _NOTES else link if own_link is None else own_link
         if inner_link != link:
             run.link(inner_link)
@@ -245,6 +250,8 @@ class _Document:
                 run.write(self._entities.get(child.name) or html.unescape(child.text))
             elif child.tag is etree.Comment:
                 self._read_comment(child)
+            elif local_name(child.tag) in _ASIDE and child.get("ChangeType", "DeletedText") == "DeletedText":
+                self._read_aside(child)
             else:
                 self._read(child, inner_link)
             if self._unit != _IDML_RANGE or name == _IDML_TEXT:
@@ -252,9 +259,18 @@ class _Document:
         if opens_unit:
             self._end_run()
             self._unit = outer_unit
-        run.element()
+        if name not in _WITHOUT_EDGES:
+            run.end_element()
         if inner_link != link:
             run.link(link)
+
+    def _read_aside(self, element: Element) -> None:
+        """Read *element* apart from the text around it."""
+        around, unit = self._run, self._unit
+        around.add_edge()
+        self._run, self._unit = TextRun(), ""
+        self._read(element, None)
+        self._run, self._unit = around, unit
 
     def _read_comment(self, comment: Element) -> None:
         """Read an editor's comment, which is not part of the surrounding sentence."""

@@ -41,6 +41,8 @@ _VISIBLE_ATTRIBUTES = frozenset(
     text:bibliography-mark text:conditional-text text:hidden-text text:user-field-decl text:variable-set
     """.split()  # noqa: SIM905
 )
+#: Properties of text, before a hyphen, that change nothing visible: the editing session, the language.
+_UNSEEN_PROPERTIES = frozenset({"country", "display", "language", "paragraph", "rsid"})
 _NAMESPACE_WORD = re.compile(r"[A-Za-z-]+")
 _RAISED = re.compile(r"super|[1-9]")
 _MOST_BLANKS = 100
@@ -65,6 +67,8 @@ class _Element:
     is_inline: bool = False
     """True if text directly in it belongs to a paragraph."""
     is_paragraph: bool = False
+    is_plain: bool = True
+    """True if it doesn't begin and end in a visible way."""
     is_apart: bool = False
     link: int | None = None
 
@@ -88,6 +92,9 @@ class OpenDocumentPart(EventTarget):
         self._counts: Counter[str] = Counter()
         self._style = ""
         self._raised: set[str] = set()
+        self._hidden: set[str] = set()
+        self._visible: set[str] = set()
+        """The styles that change something visible."""
         self._value: list[str] | None = None
         self._value_place = ""
 
@@ -99,7 +106,7 @@ class OpenDocumentPart(EventTarget):
             return
         around = self._open[-1]
         is_inline = around.is_inline and name.startswith(("text:", "loext:"))
-        element = _Element(name, around.place, is_inline)
+        element = _Element(name, around.place, is_inline, is_plain=not is_inline)
         if around.name == "office:meta":
             named = by_local_name(attributes)
             self._begin_value(f"meta/{named.get('name') or local_name(tag)}")
@@ -118,6 +125,8 @@ class OpenDocumentPart(EventTarget):
                 self._text.add_value(value, element.place)
         if element.is_apart:
             self._text.set_apart()
+        if not element.is_plain:
+            self._text.begin_element()
         self._open.append(element)
 
     def data(self, text: str) -> None:
@@ -143,6 +152,8 @@ class OpenDocumentPart(EventTarget):
                 self._text.add_value(value, self._value_place, Role.METADATA)
             if self._value_place == "meta/title" and not self.title:
                 self.title = " ".join(value.split())
+        if not ended.is_plain:
+            self._text.end_element()
         if ended.is_apart:
             self._text.set_apart()
         if ended.is_paragraph:
@@ -164,8 +175,12 @@ class OpenDocumentPart(EventTarget):
             case "style:style":
                 self._style = attributes.get("name", "")
             case "style:text-properties" | "style:properties":
-                if _RAISED.match(attributes.get("text-position", "")) or attributes.get("display") == "none":
+                if _RAISED.match(attributes.get("text-position", "")):
                     self._raised.add(self._style)
+                if attributes.get("display") == "none":
+                    self._hidden.add(self._style)
+                if any(name.partition("-")[0] not in _UNSEEN_PROPERTIES for name in attributes):
+                    self._visible.add(self._style)
             case "office:spreadsheet":
                 self._is_spreadsheet = True
             case "table:table":
@@ -201,7 +216,11 @@ class OpenDocumentPart(EventTarget):
                     element.is_paragraph = True
                     self._text.begin(element.place)
             case "text:span":  # a raised 3 after an ARK is a footnote mark, and hidden text isn't a part of it
-                element.is_apart = attributes.get("style-name") in self._raised
+                style = attributes.get("style-name", "")
+                element.is_apart, element.is_plain = style in self._raised, style not in self._visible
+                if style in self._hidden:  # within a name, too
+                    element.is_paragraph = True
+                    self._text.begin(element.place)
             case "text:note":
                 element.is_apart, element.is_inline = True, False
                 element.place = self._next_place(attributes.get("note-class", "footnote"))

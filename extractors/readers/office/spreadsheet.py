@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import replace
 
@@ -10,7 +11,7 @@ from extractors.model.documents import Anchor, Role
 from extractors.readers.markup.recognized import local_name
 from extractors.readers.office.package import EnoughRead, EventTarget, Relation, by_local_name
 from extractors.readers.office.wordprocessing import formula_target
-from extractors.readers.running_text import MOST_BLOCKS, RunningText
+from extractors.readers.running_text import MOST_BLOCKS, RunningText, TextRun
 
 _TEXTS = frozenset({"f", "t", "text", "v"})
 _NOTES = frozenset({"comment", "threadedComment"})
@@ -38,12 +39,18 @@ def _is_raised(name: str, attributes: Mapping[str, str]) -> bool:
     return name == "vertAlign" and by_local_name(attributes).get("val") == "superscript"
 
 
+def text_of_run(run: TextRun) -> str:
+    """Return the text of *run*, without the blanks around it, and begin the next run."""
+    block = run.block("")
+    return block.text if block is not None else ""
+
+
 class SharedStrings(EventTarget):
     """Reads the table of strings that the cells of all sheets refer to."""
 
     def __init__(self) -> None:
         self.found: list[str] = []
-        self._pieces: list[str] = []
+        self._run = TextRun()
         self._is_text = False
         self._readings = 0
 
@@ -53,22 +60,26 @@ class SharedStrings(EventTarget):
         self._is_text = name == "t" and not self._readings
         self._readings += name == "rPh"
         if _is_raised(name, attributes):
-            self._pieces.append(" ")
+            self._run.write(" ")
+        elif name == "r":
+            self._run.begin_element()
 
     def data(self, text: str) -> None:
         """Read a piece of text."""
         if self._is_text:
-            self._pieces.append(text)
+            self._run.write(text)
 
     def end(self, tag: str) -> None:
         """End an element."""
         name = local_name(tag)
         self._is_text = False
         self._readings -= name == "rPh"
-        if name == "si":
+        if name == "r":
+            self._run.end_element()
+        elif name == "si":
+            text = text_of_run(self._run)
             if len(self.found) < MOST_BLOCKS:
-                self.found.append("".join(self._pieces))
-            self._pieces.clear()
+                self.found.append(text)
 
 
 class SheetPart(EventTarget):
@@ -88,7 +99,7 @@ class SheetPart(EventTarget):
         self._place = ""
         self._kind = ""
         self._element = ""
-        self._pieces: dict[str, list[str]] = {}
+        self._runs: dict[str, TextRun] = defaultdict(TextRun)
         self._linked: dict[str, int] = {}
         self._readings = 0
 
@@ -102,17 +113,19 @@ class SheetPart(EventTarget):
             self._column += 1
             self._place = f"{self._sheet}!{attributes.get('r') or column_letters(self._column) + str(self._row)}"
             self._kind = attributes.get("t", "n")
-            self._pieces.clear()
+            self._runs.clear()
         elif name in _NOTES:
             self._place = f"{self._sheet}!{attributes.get('ref', '')}/comment"
-            self._pieces.clear()
+            self._runs.clear()
         elif name == "hyperlink":
             self._read_link(by_local_name(attributes))
         elif name in _HEADERS:
-            self._pieces.clear()
+            self._runs.clear()
             self._element = "t"
         elif _is_raised(name, attributes):
-            self._pieces.setdefault("t", []).append(" ")
+            self._runs["t"].write(" ")
+        elif name == "r":
+            self._runs["t"].begin_element()
         elif name == "rPh":
             self._readings += 1
         elif name in _TEXTS and not self._readings:
@@ -121,28 +134,30 @@ class SheetPart(EventTarget):
     def data(self, text: str) -> None:
         """Read a piece of text."""
         if self._element:
-            self._pieces.setdefault(self._element, []).append(text)
+            self._runs[self._element].write(text)
 
     def end(self, tag: str) -> None:
         """End an element."""
         name = local_name(tag)
         self._element = ""
         if name == "c":
-            value, formula = "".join(self._pieces.get("v", ())), "".join(self._pieces.get("f", ()))
+            value, formula = text_of_run(self._runs["v"]), text_of_run(self._runs["f"])
             if self._kind == "s":
                 index = number(value)
                 value = self._strings[index] if index < len(self._strings) else ""
             elif self._kind == "inlineStr":
-                value = "".join(self._pieces.get("t", ()))
+                value = text_of_run(self._runs["t"])
             elif self._kind != "str":  # a number, a Boolean or an error
                 value = ""
             target = formula_target(formula)
             self._show(value, self._text.add_link(target, self._place) if target else None)
         elif name in _NOTES:
-            self._show("".join(self._pieces.get("t", ())))
+            self._show(text_of_run(self._runs["t"]))
         elif name in _HEADERS:
             self._place = f"{self._sheet}/header" if name.endswith("Header") else f"{self._sheet}/footer"
-            self._show(_HEADER_CODE.sub(" ", "".join(self._pieces.get("t", ()))))
+            self._show(_HEADER_CODE.sub(" ", text_of_run(self._runs["t"])))
+        elif name == "r":
+            self._runs["t"].end_element()
         elif name == "rPh":
             self._readings -= 1
         if self._text.is_full:

@@ -58,6 +58,8 @@ def formula_target(formula: str) -> str:
 
 #: Elements skipped with their content: deleted or moved text, former formatting, tab stops, phonetic readings.
 _PASSED_OVER = frozenset({"del", "moveFrom", "pPrChange", "rPrChange", "rt", "tabLst", "tabs"})
+#: Properties of a run, and attributes of DrawingML's, that change nothing visible.
+_UNSEEN_PROPERTIES = frozenset({"altLang", "bmk", "dirty", "err", "lang", "noProof", "rPr", "smtClean", "vanish"})
 #: Numbered units within a part.
 _NUMBERED = frozenset({"comment", "endnote", "footnote"})
 _NOTE_MARKS = frozenset({"endnoteRef", "endnoteReference", "footnoteRef", "footnoteReference"})
@@ -78,7 +80,10 @@ class _Run:
     """A run of characters with one format."""
 
     is_apart: bool = False
+    is_hidden: bool = False
     link: int | None = None
+    format: set[str] = field(default_factory=set)
+    """Its visible properties."""
 
 
 @dataclass(slots=True)
@@ -125,7 +130,7 @@ class MarkupPart(EventTarget):
         self._passed_over = 0
         self._content = ""
         """The open element whose text counts: ``t`` or ``instrText``."""
-        self._in_paragraph_mark = False
+        self._in_paragraph_mark = self._in_run_properties = False
         self._alternatives: list[bool] = []
         self._runs: list[_Run] = []
         self._links: list[int | None] = []
@@ -145,7 +150,14 @@ class MarkupPart(EventTarget):
         name = local_name(tag)
         if self._passed_over or self._is_passed_over(name):
             self._passed_over += 1
-        elif name in {"t", "instrText"}:
+            return
+        if name == "rPr":
+            self._in_run_properties = bool(self._runs) and not self._in_paragraph_mark
+        if self._in_run_properties:
+            properties = sorted(item for item in by_local_name(attributes).items() if item[0] not in _UNSEEN_PROPERTIES)
+            if properties or name not in _UNSEEN_PROPERTIES:
+                self._runs[-1].format.add(f"{name} {properties}")
+        if name in {"t", "instrText"}:
             self._content = name
         elif name in self._starts:
             self._starts[name](by_local_name(attributes))
@@ -163,7 +175,10 @@ class MarkupPart(EventTarget):
         elif name in _NOTE_MARKS:
             self._text.set_apart()
         elif name in _RUNS:
-            self._runs.append(_Run())
+            self._runs.append(_Run(format={name}))
+        elif name == "v":  # a category, the name of a series, or a number of a chart
+            self._content = "t"
+            self._text.begin(self._place)
         elif name in _NUMBERED:
             self._place = f"{name}:{by_local_name(attributes).get('id', '')}"
         elif name == "pPr":
@@ -192,7 +207,8 @@ class MarkupPart(EventTarget):
         name = local_name(tag)
         if name in {"t", "instrText"}:
             self._content = ""
-        elif name == "p":
+        elif name in {"p", "v"}:
+            self._content = ""
             self._end_codes()
             self._text.end()
             if self._text.is_full:
@@ -201,6 +217,8 @@ class MarkupPart(EventTarget):
             run = self._runs.pop()
             if run.is_apart:
                 self._text.set_apart()
+            if run.is_hidden:
+                self._text.end()
             self._close_link(run.link)
         elif name in {"fldSimple", "hyperlink"} and self._links:
             self._close_link(self._links.pop())
@@ -210,6 +228,8 @@ class MarkupPart(EventTarget):
             self._place = self._story
         elif name == "pPr":
             self._in_paragraph_mark = False
+        elif name == "rPr":
+            self._in_run_properties = False
 
     def close(self) -> None:
         """End the part."""
@@ -230,8 +250,11 @@ class MarkupPart(EventTarget):
     def _write(self, text: str) -> None:
         if self._codes:
             self._codes[-1].code.append(text)  # the result of a field within the code of another
-        else:
-            self._text.write(text)
+            return
+        properties = self._runs[-1].format - {"r"} if self._runs else set[str]()
+        depth = len(self._fields) + len(self._links)
+        self._text.set_format(frozenset({*properties, *map(str, range(depth))}))
+        self._text.write(text)
 
     # -- paragraphs and runs
 
@@ -258,8 +281,12 @@ class MarkupPart(EventTarget):
             or (name == "rStyle" and attributes.get("val") in self._raised)
             or (name == "rPr" and baseline.rstrip("%").isdigit() and baseline.strip("0%") != "")
         )
-        if is_raised and self._runs and not self._runs[-1].is_apart:
-            self._runs[-1].is_apart = True
+        run = self._runs[-1] if self._runs else _Run()
+        if name == "vanish" and is_raised and self._runs and not run.is_hidden:  # within a name, too
+            run.is_hidden = True
+            self._text.begin(self._place)
+        elif is_raised and self._runs and not run.is_apart:
+            run.is_apart = True
             self._text.set_apart()
 
     # -- links

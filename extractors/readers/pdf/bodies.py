@@ -12,9 +12,11 @@ from dataclasses import dataclass
 from itertools import count, islice, pairwise
 from statistics import median
 
+from extractors.mentions.open_ends import is_open, may_continue
 from extractors.model.documents import Anchor, Block, Role
-from extractors.readers.pdf.geometry import LINE_END_HYPHEN, Lines
-from extractors.readers.pdf.pdf_pages import Link, PdfPage, is_open, may_continue
+from extractors.model.offset_map import LINE_END_HYPHEN
+from extractors.readers.pdf.geometry import Lines
+from extractors.readers.pdf.pdf_pages import Link, PdfPage
 from extractors.wraps.rules import may_be_rest
 
 # The running heads and feet of PDF pages: lines that are equal from page to page, except for page numbers.

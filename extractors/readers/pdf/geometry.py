@@ -16,9 +16,9 @@ import pypdfium2.raw as pdfium
 import regex
 from pypdfium2 import PdfTextPage
 
-#: PDFium's mark for a hyphen at the end of a line, without the line break.
+from extractors.model.offset_map import LINE_END_HYPHEN
+
 ZERO_WIDTH_SPACE = "\N{ZERO WIDTH SPACE}"
-LINE_END_HYPHEN = "\ufffe"  # a noncharacter: Unicode has no name for it
 
 _LINE = re.compile(
     rf"""

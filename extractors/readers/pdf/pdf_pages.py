@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import islice, pairwise
 from operator import attrgetter
 from typing import Any, NamedTuple, TypeVar
@@ -17,9 +18,9 @@ from pypdfium2 import PdfDocument, PdfTextPage
 from pypdfium2 import PdfPage as PdfiumPage
 
 from extractors.mentions.labels import may_hold_ark
+from extractors.mentions.open_ends import open_lines
 from extractors.model.decoding import decode
 from extractors.readers.pdf.geometry import (
-    LINE_END_HYPHEN,
     ZERO_WIDTH_SPACE,
     Box,
     Glyphs,
@@ -77,7 +78,10 @@ def links_of(document: PdfDocument, page: PdfiumPage) -> Iterator[Link]:
 
 
 def comments_of(page: PdfiumPage, links: int) -> Iterator[tuple[str, str]]:
-    """Yield kind and text of annotations other than the page's *links* (their number): comments and form values."""
+    """Yield kind and text of annotations other than the page's *links* (their number): comments and form values.
+
+    A form value may be that of the field's parent (ISO 32000-2, 12.7.4), which PDFium finds with a form environment.
+    """
     count = pdfium.FPDFPage_GetAnnotCount(page)
     if count <= links:
         return
@@ -87,85 +91,21 @@ def comments_of(page: PdfiumPage, links: int) -> Iterator[tuple[str, str]]:
             continue
         try:
             for key, kind in _COMMENT_KEYS.items():
-                size = pdfium.FPDFAnnot_GetStringValue(annotation, key, None, 0)
-                buffer = (ctypes.c_ushort * (size // 2 + 1))()
-                pdfium.FPDFAnnot_GetStringValue(annotation, key, buffer, size)
-                text = bytes(buffer)[: max(0, size - 2)].decode("utf-16-le", "ignore").strip()
+                text = _string(partial(pdfium.FPDFAnnot_GetStringValue, annotation, key))
+                if not text and kind == "field" and page.formenv is not None:
+                    text = _string(partial(pdfium.FPDFAnnot_GetFormFieldValue, page.formenv, annotation))
                 if text:
                     yield kind, text
         finally:
             pdfium.FPDFPage_CloseAnnot(annotation)
 
 
-# Texts that may end inside a URL or an ARK, before anything is joined.
-
-_LINE_BREAK = re.compile(rf"[\r\n]+|{LINE_END_HYPHEN}")
-_INVISIBLE = re.compile("[\N{ZERO WIDTH SPACE}\N{WORD JOINER}\N{ZERO WIDTH NON-JOINER}]+")
-_HYPHENS = "-\N{HYPHEN}"
-_LABEL_OR_SCHEME = re.compile(r"https?:|ark:", re.IGNORECASE)
-_BEGUN = re.compile(r"https?:|ark:|\A:/", re.IGNORECASE)  # French: a space before the colon
-_LABEL_BEGUN = re.compile(r"(?:\A|[\W_])(a|ar|ark|h|ht|htt|http|https)\Z", re.IGNORECASE)
-_COLON_OR_BEGIN = re.compile(
-    rf":|(?<![^\W_])(?:a|ar|ark|h|ht|htt|https?)-?\s*(?:[\r\n{LINE_END_HYPHEN}]|\Z)", re.IGNORECASE
-)
-_TAIL_CHARS = 300
-_HEAD_CHARS = 12
-_LAST_LINES = 5  # of a page: its text may end before a running foot of several lines
-
-
-def is_open(text: str) -> bool:
-    r"""Return True if *text* ends inside a URL or an ARK, or with the possible beginning of a label.
-
-    >>> is_open("see https:"), is_open("see ark:/12345/\r\nx5"), is_open("see ark:/12345/x5 and")
-    (True, True, False)
-    """
-    return _is_open(_last_word(_lines(text)))
-
-
-def open_lines(page: str) -> list[int]:
-    r"""Return how many lines before its end the text of a *page* may end openly, before a running foot.
-
-    >>> open_lines("see ark:/12345/\r\n12\r\nin press")
-    [1, 2]
-    """
-    if not _COLON_OR_BEGIN.search(page, max(0, len(page) - _TAIL_CHARS)):
-        return []
-    lines = _lines(page)
-    counts = range(min(_LAST_LINES, len(lines)))
-    return [after for after in counts if _is_open(_last_word(lines[: len(lines) - after]))]
-
-
-def may_continue(text: str, following: str) -> bool:
-    """Return True if *following* may continue the open end of *text*; the beginning of a label must be completed there.
-
-    >>> may_continue("see ar", "k:/12345/x5"), may_continue("is a", "word"), may_continue("ark:/12345/x", "word")
-    (True, False, True)
-    """
-    word = _last_word(_lines(text))
-    begun = _LABEL_BEGUN.search(word)
-    if begun is None or _BEGUN.search(word):
-        return bool(following)
-    return _LABEL_OR_SCHEME.match(begun[1] + "".join(_lines(following[:_HEAD_CHARS]))) is not None
-
-
-def _is_open(word: str) -> bool:
-    return _BEGUN.search(word) is not None or _LABEL_BEGUN.search(word) is not None
-
-
-def _lines(text: str) -> list[str]:
-    """Return the last lines of a text, without invisible characters and hyphens at line ends."""
-    visible = _INVISIBLE.sub("", text[-_TAIL_CHARS:])
-    return [line.rstrip().rstrip(_HYPHENS) for line in _LINE_BREAK.split(visible.rstrip())]
-
-
-def _last_word(lines: list[str]) -> str:
-    """Return the last word of the last line; if it fills that line, together with the word before it."""
-    pieces = []
-    for line in reversed(lines):
-        pieces.append(line[line.rfind(" ") + 1 :])
-        if " " in line:
-            break
-    return "".join(reversed(pieces))
+def _string(get: Callable[[Any, int], int]) -> str:
+    """Return the text that PDFium writes into a buffer of a size, both given to *get*."""
+    size = get(None, 0)
+    buffer = (ctypes.c_ushort * (size // 2 + 1))()
+    get(buffer, size)
+    return bytes(buffer)[: max(0, size - 2)].decode("utf-16-le", "ignore").strip()
 
 
 # The cells of tables on a PDF page: the line after a cell's last line is in another cell, where no name continues.

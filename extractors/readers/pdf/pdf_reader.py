@@ -41,7 +41,8 @@ T = TypeVar("T")
 _MOST_STREAM_BYTES = 32 * 2**20
 
 #: Warnings would go to the terminal if logging isn't set up; findings report the damage.
-logging.getLogger("pikepdf").addHandler(logging.NullHandler())
+for library in ("pikepdf", "pypdfium2"):
+    logging.getLogger(library).addHandler(logging.NullHandler())
 
 
 @contextlib.contextmanager
@@ -250,6 +251,7 @@ def _read_document(document: PdfDocument, data: bytes) -> Reading:
         findings.extend(Finding("unreadable-part", fault) for fault in faults)
         return items
 
+    part("form", lambda: [document.init_forms()])  # before any page is opened
     info = dict(part("Info dictionary", lambda: info_values(document)))
     blocks = [Block(value, Role.METADATA, place=f"info/{key}") for key, value in info.items()]
     blocks += part("XMP", lambda: xmp_blocks(data))

@@ -13,16 +13,8 @@ from math import inf
 from statistics import median
 from typing import NamedTuple
 
-from extractors.readers.pdf.geometry import (
-    LINE_END_HYPHEN,
-    SLACK,
-    WIDEST_LEADING,
-    Glyphs,
-    Line,
-    Lines,
-    line_at,
-    lines_of,
-)
+from extractors.model.offset_map import LINE_END_HYPHEN
+from extractors.readers.pdf.geometry import SLACK, WIDEST_LEADING, Glyphs, Line, Lines, line_at, lines_of
 from extractors.wraps.rules import NEW_IDENTIFIER
 
 #: Widths in heights of the font: of a gap that may separate columns, and of a gutter in one line, and in two.

@@ -20,7 +20,7 @@ from wsgiref.simple_server import WSGIRequestHandler, WSGIServer
 
 import trustme
 
-from arkaudit.demo.resolvers import ARKLET_NAMES, HOSTS, NOT_FOUND, Behaviour, DemoAnswer
+from tools.demo.resolvers import ARKLET_NAMES, HOSTS, NOT_FOUND, Behaviour, DemoAnswer
 
 # -- a real resolver: Internet Archive's arklet, unchanged, on SQLite
 
@@ -82,7 +82,7 @@ SEED = f"https://{SITE_HOST}/"
 def document_site(target: str) -> DemoAnswer:
     """Show the document of the library at a path."""
     name = target.partition("?")[0].lstrip("/") or "index.html"
-    document = files("arkaudit.demo").joinpath("site", name)
+    document = files("tools.demo").joinpath("site", name)
     if "/" in name or not document.is_file():
         return NOT_FOUND
     return DemoAnswer(200, document.read_bytes(), mimetypes.guess_type(name)[0] or "application/octet-stream")

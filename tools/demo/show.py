@@ -1,4 +1,4 @@
-"""`arkaudit demo`: start the loopback web, run the command on it as a user would, and show the result."""
+"""`make demo`: start the loopback web, run the command on it as a user would, and show the result."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from pathlib import Path
 
 from rich.console import Console
 
-from arkaudit.demo.resolvers import ARKLET_NAMES, HOSTS, TOO_SLOW_S
-from arkaudit.demo.web import ARKLET_HOST, SEED, LoopbackWeb
 from arkaudit.own_packages import OWN_PROCESS
 from crawler.model.registry import CACHE_VARIABLE
 from reports.exports import check_out
+from tools.demo.resolvers import ARKLET_NAMES, HOSTS, TOO_SLOW_S
+from tools.demo.web import ARKLET_HOST, SEED, LoopbackWeb
 
 #: Formats of the demo's report.
 FORMATS = ("html", "csv", "md")

@@ -1,0 +1,84 @@
+"""The command `explain`."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from arkaudit.commands.options import GroupedCommand, config_of, request_options, store_file_option
+from arkaudit.output.exits import EXIT_FINDING, end_interrupted, say
+from extractors.model.errors import UserMistake
+
+
+@click.command(cls=GroupedCommand)
+@click.argument("arks", metavar="ARK|URL…", nargs=-1, required=True)
+@store_file_option(help="Explain the last check in this store, and list all of them. No request is sent.")
+@click.option("--format", "form", type=click.Choice(["text", "jsonl"]), default="text", show_default=True)
+@request_options
+def explain(
+    arks: tuple[str, ...], store_file: Path | None, form: str, config_file: Path | None, **options: Any
+) -> None:
+    """Explain the verdict on an ARK step by step: each request, its answer, and what the answer means.
+
+    The ARK is checked now, or with --store its stored checks are shown: citations, checks, events, status over time, and
+    the requests of the last check. Exits with 1 if the store does not have the ARK.
+
+    \b
+    arkaudit explain ark:12148/btv1b8449691v
+    arkaudit explain ark:12148/btv1b8449691v --store audit.db
+    """
+    if store_file is not None:
+        _explain_stored(arks, store_file, form)
+        return
+    from rich.console import Console
+
+    from arkaudit.audits.checking import check_lines
+    from arkaudit.output.explaining import print_explanations
+    from arkaudit.output.output_rows import write_jsonl
+
+    done = check_lines(arks, config_of(config_file, options), None, lines=None, explain=True, resume=None)
+    if form == "text":
+        print_explanations(done.rows, Console())
+    else:
+        write_jsonl(done.rows, sys.stdout)
+    if done.interruption is not None:
+        end_interrupted(can_go_on=False, is_by_time=done.interruption.is_by_time)
+
+
+def _explain_stored(arks: tuple[str, ...], store_file: Path, form: str) -> None:
+    from rich.console import Console
+
+    from arkaudit.audits.stored_checks import last_checks
+    from arkaudit.output.ark_history_lines import as_row, print_history
+    from arkaudit.output.explaining import print_explanations
+    from arkaudit.output.output_rows import write_jsonl
+    from extractors.model.ark import Ark
+    from extractors.model.normalize import NotAnArk
+    from reports.ark_history import load_ark_history
+    from reports.languages.display import escape_invisible
+
+    named = []
+    for text in arks:
+        try:
+            named.append(Ark.parse(text))
+        except NotAnArk:
+            raise UserMistake(f"{escape_invisible(repr(text))} is not an ARK") from None
+    is_missing = False
+    for ark in named:
+        history = load_ark_history(store_file, ark)
+        if history is None:
+            say(escape_invisible(f"{store_file} has no ARK {ark}"))
+            is_missing = True
+            continue
+        checks = last_checks(store_file, ark)
+        if form == "jsonl":
+            write_jsonl([as_row(history) | {"last_checks": checks}], sys.stdout)
+        else:
+            console = Console()
+            print_history(history, console)
+            print_explanations(checks, console)
+    if is_missing:
+        sys.exit(EXIT_FINDING)

@@ -1,0 +1,244 @@
+"""Texts that end inside a URL or an ARK, and the page breaks after which they may continue."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping
+from functools import lru_cache
+from itertools import islice
+
+import regex
+
+from extractors.mentions.labels import label_signs
+from extractors.model.documents import Block, Role
+from extractors.model.offset_map import LINE_END_HYPHEN
+from extractors.wraps.rules import LINE_NUMBER, is_numbered, may_be_rest
+
+_LINE_BREAK = re.compile(rf"[\r\n]+|{LINE_END_HYPHEN}")
+_INVISIBLE = re.compile("[\N{ZERO WIDTH SPACE}\N{WORD JOINER}\N{ZERO WIDTH NON-JOINER}]+")
+_HYPHENS = "-\N{HYPHEN}\N{SOFT HYPHEN}"
+_LABEL_OR_SCHEME = re.compile(r"https?:|ark:", re.IGNORECASE)
+_BEGUN = re.compile(r"https?:|ark:|\A:/", re.IGNORECASE)  # French: a space before the colon
+_LABEL_BEGUN = re.compile(r"(?:\A|[\W_])(a|ar|ark|h|ht|htt|http|https)\Z", re.IGNORECASE)
+_COLON_OR_BEGIN = re.compile(
+    rf":|(?<![^\W_])(?:a|ar|ark|h|ht|htt|https?)-?\s*(?:[\r\n{LINE_END_HYPHEN}]|\Z)", re.IGNORECASE
+)
+_TAIL_CHARS = 300
+_HEAD_CHARS = 12
+_LAST_LINES = 5  # of a page: its text may end before a running foot of several lines
+
+
+def is_open(text: str) -> bool:
+    r"""Return True if *text* ends inside a URL or an ARK, or with the possible beginning of a label.
+
+    >>> is_open("see https:"), is_open("see ark:/12345/\r\nx5"), is_open("see ark:/12345/x5 and")
+    (True, True, False)
+    """
+    return _is_open(_last_word(_lines(text)))
+
+
+def open_lines(page: str) -> list[int]:
+    r"""Return how many lines before its end the text of a *page* may end openly, before a running foot.
+
+    >>> open_lines("see ark:/12345/\r\n12\r\nin press")
+    [1, 2]
+    """
+    if not _COLON_OR_BEGIN.search(page, max(0, len(page) - _TAIL_CHARS)):
+        return []
+    lines = _lines(page)
+    counts = range(min(_LAST_LINES, len(lines)))
+    return [after for after in counts if _is_open(_last_word(lines[: len(lines) - after]))]
+
+
+def may_continue(text: str, following: str) -> bool:
+    """Return True if *following* may continue the open end of *text*; the beginning of a label must be completed there.
+
+    >>> may_continue("see ar", "k:/12345/x5"), may_continue("is a", "word"), may_continue("ark:/12345/x", "word")
+    (True, False, True)
+    """
+    word = _last_word(_lines(text))
+    begun = _LABEL_BEGUN.search(word)
+    if begun is None or _BEGUN.search(word):
+        return bool(following)
+    return _LABEL_OR_SCHEME.match(begun[1] + "".join(_lines(following[:_HEAD_CHARS]))) is not None
+
+
+def _is_open(word: str) -> bool:
+    return _BEGUN.search(word) is not None or _LABEL_BEGUN.search(word) is not None
+
+
+def _lines(text: str) -> list[str]:
+    """Return the last lines of a text, without invisible characters and hyphens at line ends."""
+    visible = _INVISIBLE.sub("", text[-_TAIL_CHARS:])
+    return [line.rstrip().rstrip(_HYPHENS) for line in _LINE_BREAK.split(visible.rstrip())]
+
+
+def _last_word(lines: list[str]) -> str:
+    """Return the last word of the last line; if it fills that line, together with the word before it."""
+    pieces = []
+    for line in reversed(lines):
+        pieces.append(line[line.rfind(" ") + 1 :])
+        if " " in line:
+            break
+    return "".join(reversed(pieces))
+
+
+# Page breaks in a text without pages: rules, page numbers, running heads and feet, and form feeds.
+
+#: The rest of a word that ends its line.
+_REST_OF_LINE = re.compile(r"(?P<word>\S*+)[ \t]*+[\r\n\f]\s*+")
+#: Characters of a number before a line.
+GUTTER_CHARS = 8
+#: The end of a line in a URL without a label, or in a label.
+_OPEN_WORD = re.compile(
+    r"(?:https?:(?:(?!ark:)\S)*+|(?<![^\W_])(?:ark?:?/?|a|https?))(?=[ \t]*+[\r\n\f])", re.IGNORECASE
+)
+#: In a list of ARKs, one per line.
+_ARK_ABOVE = re.compile(r"ark:\S*+[ \t]*+\r?\n\Z")
+_BLANKS = re.compile(r"[ \t]*+")
+_MOST_LINES_OF_NAME = 4
+_NEXT_LINE = re.compile(r"(?P<breaks>[\r\n\f]\s*+)(?P<line>[^\r\n\f]{0,200}+)")
+_EMPTY_LINE = re.compile(r"[ \t]*+(?:(?:\r?\n[ \t]*+){2}|(?:\r?\n)?\f)")
+_MOST_LINES = 8
+_LONGEST_HEAD = 80
+#: Lines from the first of a running foot to the text after a running head.
+_MOST_HEADS = 3
+_PAGE = r"(?: pp? | pag(?:e|ina)? | pág(?:ina)? | s(?:eite|ida|ide|lide)? | fol(?:io|ie)? | bl(?:att)? | leaf | стр ) \.? \s*"
+_OF_PAGES = r"\s? (?: / | of | von | van | sur | de | di | da | av | из ) \s? [0-9]{1,5}"
+_BESIDE_NUMBER = r"(?: \s{2,} | \s? [|·•–—] \s? )"
+#: Between two pages: a rule, ``- 12 -``, ``Page 9 of 40``, ``9/40``, ``Annals of Printing    12``, ``12 | Annals``.
+_PAGE_LINE = regex.compile(
+    rf"""
+      ([-*_=~·•–—]) (?: [ \t]* \1 ){{2,}}+ | [⁂❦§]
+    | [^\w\s]++ \s* [0-9]{{1,5}} \s* [^\w\s]++
+    | \W{{0,6}} (?: {_PAGE} [0-9]{{1,5}} (?: {_OF_PAGES} )? | [0-9]{{1,5}} {_OF_PAGES} ) \W{{0,6}}
+    | [0-9]{{1,5}} {_BESIDE_NUMBER} \p{{L}} .{{2,60}} | \p{{L}} .{{2,60}}? {_BESIDE_NUMBER} [0-9]{{1,5}}
+    """,
+    regex.VERBOSE | regex.IGNORECASE,
+)
+_PAGE_NUMBER = re.compile(r"[0-9]{1,5}|[ivxlc]{1,8}", re.IGNORECASE)
+_DIGITS = re.compile(r"[0-9]+")
+_LABEL = re.compile(r"(?:ark|\Ar?k|\A):", re.IGNORECASE)  # or the end of one, in the second line
+_NAAN_AT_END = re.compile(r"ark:/?([0-9]*)\Z", re.IGNORECASE)
+_REST_OF_NAAN = re.compile(r"/?([0-9]*)/")
+_NAAN_CHARS = 5
+_NUMBER = re.compile(r"[0-9]+(?![\w,])")
+_SEVERAL_LETTERS = regex.compile(r"(?:\P{L}*\p{L}){4}")
+
+
+def interruptions_of(block: Block) -> Mapping[int, int]:
+    """Return the start of each interruption of a text without pages, with its end."""
+    if block.interruptions is not None:
+        return dict(block.interruptions)
+    return interruptions_in(block.text) if block.role is Role.TEXT and block.page is None else {}
+
+
+@lru_cache(maxsize=2)
+def interruptions_in(text: str) -> Mapping[int, int]:
+    r"""Return the start and end of each stretch between two lines over which an ARK may continue, besides line ends.
+
+    It is a page break, with a form feed or lines that end or begin a page, the number of a line, or an empty line after
+    a hyphen.
+
+    >>> text = "see ark:/12148/bpt6k10\n\n- 12 -\n\n7371t"
+    >>> [text[start:end] for start, end in interruptions_in(text).items()]
+    ['\n\n- 12 -\n\n']
+    """
+    found: dict[int, int] = {}
+    done = 0
+    for sign in label_signs(text):
+        if sign < done:
+            continue
+        floor = max(0, sign - _TAIL_CHARS)
+        line_start = max(text.rfind("\n", floor, sign), text.rfind("\f", floor, sign)) + 1
+        is_first_word = text.find(" ", line_start + GUTTER_CHARS, sign) < 0
+        if is_first_word and not _ARK_ABOVE.search(text, max(0, line_start - _TAIL_CHARS), line_start):
+            before = text[max(0, line_start - _TAIL_CHARS) : line_start]
+            for word in _OPEN_WORD.finditer(before):
+                found |= _interruption_at(text, line_start - len(before) + word.end())
+        rest = _REST_OF_LINE.match(text, sign)
+        for _ in range(_MOST_LINES_OF_NAME):
+            if rest is None or _LABEL_OR_SCHEME.match(text, rest.end()):
+                break
+            done = rest.end("word")
+            interruption = _interruption_at(text, done)
+            found |= interruption
+            rest = _REST_OF_LINE.match(text, next(iter(interruption.values()), rest.end()))
+    return found
+
+
+def may_go_on_below(text: str, end: int) -> bool:
+    r"""Return True if an ARK that ends at *end*, with its paragraph, may continue in the next one, or on the next page.
+
+    >>> may_go_on_below("ark:/67531/metadc107\n\n835b maps", 20), may_go_on_below("ark:/67531/metadc107\n\nMaps", 20)
+    (True, False)
+    >>> may_go_on_below("ark:/67531/metadc107\n\nA running head\n\n835b maps", 20)
+    True
+    """
+    if not _EMPTY_LINE.match(text, end):
+        return False
+    lines = islice(_NEXT_LINE.finditer(text, end), 2)
+    below = next(lines)
+    is_alone = _EMPTY_LINE.match(text, below.end()) and len(below["line"]) <= _LONGEST_HEAD
+    return may_be_rest(below["line"]) or (bool(is_alone) and any(may_be_rest(line["line"]) for line in lines))
+
+
+def _interruption_at(text: str, line_end: int) -> dict[int, int]:
+    """Return start and end of the interruption at *line_end*; empty if there is none, or no name continues after it."""
+    is_page_break = text[line_end - 1 : line_end] in _HYPHENS and _EMPTY_LINE.match(text, line_end) is not None
+    for line in islice(_NEXT_LINE.finditer(text, line_end), _MOST_LINES):
+        is_page_break |= "\f" in line["breaks"]
+        if _is_page_line(text, line_end, line):
+            is_page_break = True
+            continue
+        end = line.start("line")
+        number = LINE_NUMBER.match(text, end)
+        if number and is_numbered(text, line.start("breaks")):
+            end = number.end()
+        elif not is_page_break:
+            break
+        may_go_on = _may_go_on(text, line_end, text[end : end + _TAIL_CHARS], is_page_break=is_page_break)
+        return {_BLANKS.match(text, line_end).end(): end} if may_go_on else {}  # type: ignore[union-attr]
+    return {}
+
+
+def _is_page_line(text: str, line_end: int, line: re.Match[str]) -> bool:
+    """Return True if *line*, below the one that ends at *line_end*, is a rule, a page number, or a running head or foot."""
+    shown = line["line"].strip()
+    if _PAGE_LINE.fullmatch(shown):
+        return True
+    if _PAGE_NUMBER.fullmatch(shown):
+        return bool(_EMPTY_LINE.match(text, line.start()) or _EMPTY_LINE.match(text, line.end()))
+    is_head = 0 < len(shown) <= _LONGEST_HEAD and not _LABEL_OR_SCHEME.search(shown)
+    if not is_head or _may_go_on(text, line_end, shown):
+        return False
+    if "\f" in line["breaks"]:
+        return True
+    below = islice(_NEXT_LINE.finditer(text, line.end()), _MOST_HEADS)
+    form = _form_of_line(shown)
+    if not _SEVERAL_LETTERS.match(form) or not any(_may_go_on(text, line_end, other["line"]) for other in below):
+        return False
+    return _line_forms(text)[form] > 1
+
+
+@lru_cache(maxsize=2)
+def _line_forms(text: str) -> Counter[str]:
+    """Return the number of lines of each form in a text, without long lines."""
+    return Counter(_form_of_line(line) for line in text.splitlines() if len(line) <= 2 * _LONGEST_HEAD)
+
+
+def _form_of_line(line: str) -> str:
+    return _DIGITS.sub("#", line.strip())
+
+
+def _may_go_on(text: str, line_end: int, following: str, *, is_page_break: bool = True) -> bool:
+    """Return True if *following* may be the rest of the URL or ARK at the end of the line that ends at *line_end*."""
+    before = text[max(0, line_end - _TAIL_CHARS) : line_end]
+    word = _last_word(_lines(before))
+    if naan := _NAAN_AT_END.search(word):
+        rest = _REST_OF_NAAN.match(following)
+        return rest is not None and len(naan[1] + rest[1]) == _NAAN_CHARS
+    if _LABEL.search(word):
+        return may_be_rest(following) or (is_page_break and _NUMBER.match(following) is not None)
+    return _is_open(word) and may_continue(before, following) and ":" in following.split(" ", 1)[0]
