@@ -113,7 +113,7 @@ FORMATS = {
     "parquet": _format_per_table("parquet"),
     "junit": _text_format("junit.xml", junit),
     "badge": _format_of_report(("badge.svg", "badge.json"), badge_files, VERDICT_TABLES),
-    "sarif": _text_format("report.sarif", sarif, ("failures", "known")),
+    "sarif": _text_format("report.sarif", sarif, ("failures",)),
 }
 
 #: The prefix of temporary folders in which a report is written. They are locked, to recognize those of a killed process.

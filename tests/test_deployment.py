@@ -145,7 +145,7 @@ def test_action_audits_reports_and_fails_as_configured(tmp_path: Path) -> None:
         ),
         pytest.param({"issue": "github:$(touch made)", "seeds": "a.html"}, id="an issue that looks like a command"),
         pytest.param({"fail_on": "brokn", "seeds": "https://a.example/"}, id="a mistyped token"),
-        pytest.param({"baseline": "none.json", "seeds": "arkaudit.toml"}, id="a baseline that is not there"),
+        pytest.param({"known": "none.csv", "seeds": "arkaudit.toml"}, id="a list of known problems that is not there"),
         pytest.param({}, id="nothing to audit"),
     ],
 )

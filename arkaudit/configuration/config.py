@@ -324,6 +324,13 @@ class Overview(_Section):
     """The folder of its files. The scheduler writes them after each run."""
 
 
+class Known(_Section):
+    """Options for known problems."""
+
+    file: Path | None = None
+    """The list of known problems (``known.csv``), which is read when results are reported."""
+
+
 class NaanNames(_Section):
     """The user's declaration about all names of a NAAN."""
 
@@ -345,8 +352,6 @@ class Config(_Section):
     """Number of processes that read documents and answers; by default the number of cores."""
     store: Path | None = None
     out: Path | None = None
-    triage: Path | None = None
-    """A file of decisions about known problems (`arkaudit triage`)."""
     inventory: Path | None = None
     """A CSV of the institution's own ARKs, which a report compares with the cited ones."""
     resolver: ResolverUrl = "https://n2t.net/"
@@ -364,6 +369,7 @@ class Config(_Section):
     naans: dict[NaanText, NaanNames] = {}
     notify: Notify = Notify()
     report: ReportOptions = ReportOptions()
+    known: Known = Known()
     overview: Overview = Overview()
 
     @property

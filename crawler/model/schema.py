@@ -46,7 +46,7 @@ from extractors.wraps.rules import Confidence
 #: ``PRAGMA application_id`` of arkaudit's files ("ARKA"). Foreign SQLite files are refused and never changed.
 APPLICATION_ID = 0x41524B41
 #: ``PRAGMA user_version``, increased by every change to the tables below.
-SCHEMA_VERSION = 6
+SCHEMA_VERSION = 7
 
 #: The states of a run. A run that is "running" although no process has its store open has crashed.
 RUN_STATES = (RUNNING, FINISHED, INTERRUPTED, FAILED) = ("running", "finished", "interrupted", "failed")
@@ -605,28 +605,6 @@ event = Table(
     Index("event_by_run", "run_id"),
     Index("event_by_ark", "ark_id", "request_url"),
     comment="One row per change of an ARK at one URL; derived from the other tables.",
-)
-
-#: Decisions of people about known problems; their effects are computed on demand.
-triage = Table(
-    "triage",
-    tables,
-    key("triage_id"),
-    required("action", Text, "acknowledge, ignore, assign or recheck"),
-    required("kind", Text, "selection of the ARKs: ark, pattern, host or document"),
-    required(
-        "target",
-        Text,
-        "ARK in normal form, pattern with *, host with its port unless it is the default one, or address of documents",
-    ),
-    required("at", Moment, "moment of the decision"),
-    required("reason", Text, "reason, in the words of the person who decided; may be empty"),
-    optional("until", Text, "day on which an ignored problem counts again; missing for the other actions", "ISO 8601"),
-    optional("assignee", Text, "responsible person; missing for the other actions"),
-    required("from_file", Boolean, "whether it comes from a file, and is removed with its entry there"),
-    UniqueConstraint("action", "kind", "target"),
-    comment="One row per decision about known problems; unique by action, kind and target. Its effects are computed "
-    "on demand.",
 )
 
 

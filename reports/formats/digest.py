@@ -22,9 +22,9 @@ from reports.languages import ENGLISH, N_, Forms, Language
 from reports.languages.display import code, escape_invisible, escape_invisible_json, markdown_words
 from reports.remediation.causes import ADVICE, Cause, Fault
 from reports.tables.actions import affected_words, cause_key
+from reports.tables.changes import FAILING, SEVERITY
 from reports.tables.definitions import records_of, rows_of
 from reports.tables.headline import Counts, counts_of, headline
-from reports.tables.known import FAILING, SEVERITY
 from reports.tables.news import UNREAD, News, news_of
 from reports.tables.report_tables import Report
 from reports.tables.wording import CAUSE_NAMES, CHANGE_NAMES
@@ -132,8 +132,8 @@ class Digest:
 
 def digest_of(report: Report, audit: str, *, page: str | None, kinds: Collection[str]) -> Digest:
     """Return the digest of the one run in *report*, with news of *kinds*."""
-    tables, language = report.tables, report.language_choice.language
-    news, counts = news_of(report.frames, language), counts_of(report.frames, tables)
+    tables = report.tables
+    news, counts = news_of(report.frames), counts_of(report.frames, tables)
     cited = report.frames.mentions[["ark", "document"]]
     return make_digest(audit, news, counts, tables["causes"], tables["failures"], cited, page=page, kinds=kinds)
 
@@ -288,8 +288,6 @@ class _Writer:
                 news.unchecked,
             )
             yield f"- {words}"
-        if news.triaged:
-            yield f"- {news.triaged}"
         if news.suspect:
             why = language.gettext("This run confirms no failure: {why}.", why=escape_invisible(news.suspect))
             yield f"- {why}"

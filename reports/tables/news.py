@@ -9,21 +9,12 @@ import pandas as pd
 from crawler.history.ark_status import ArkState, EventKind
 from crawler.model.observations import Family
 from crawler.model.outcomes import READABLE
-from reports.languages import ENGLISH, N_, Language
+from reports.languages import N_
 from reports.store.frames import Frames
 from reports.tables.ark_statuses import families
+from reports.tables.changes import FAILING, PROBLEMS, changes, new_failures, newly, of_family
 from reports.tables.definitions import PAIR, in_order, records_of
-from reports.tables.known import (
-    FAILING,
-    PROBLEMS,
-    changes,
-    known_measures,
-    known_sentence,
-    new_failures,
-    newly,
-    of_family,
-    without_known,
-)
+from reports.tables.known import without_known
 
 UNREAD = N_("This run could read no document.")
 
@@ -50,8 +41,6 @@ class News:
     """ARKs that fail, and were reported before this run."""
     suspect: str = ""
     """The reason why this run confirms no failure; empty if it may."""
-    triaged: str = ""
-    """A sentence on the ARKs with an acknowledged or ignored problem; they are in none of the above."""
     compared_run: int | None = None
     """The run that this one is compared with."""
     opens_month: bool = False
@@ -69,7 +58,7 @@ def could_read_nothing(frames: Frames) -> bool:
     return len(frames.documents) > 0 and not frames.documents["outcome"].isin(READABLE).any()
 
 
-def news_of(frames: Frames, language: Language = ENGLISH) -> News:
+def news_of(frames: Frames) -> News:
     """Return the news of the one run that *frames* hold. Its numbers are those of the report."""
     run = next(records_of(frames.run))
     compared = frames.since or frames.previous
@@ -94,7 +83,6 @@ def news_of(frames: Frames, language: Language = ENGLISH) -> News:
         ),
         failing[~failing.isin(fresh)].nunique(),
         (run["suspicion"] or "") if run["is_suspect"] else "",
-        known_sentence(pd.DataFrame(known_measures(frames), columns=["measure", "value", "note"]), language),
         compared_run=None if earlier is None else earlier["run_id"],
         opens_month=earlier is None or f"{earlier['started_at']:%Y-%m}" < f"{run['started_at']:%Y-%m}",
         unchecked=unchecked,

@@ -26,11 +26,7 @@ TABLES: dict[str, RuleTable[Any, Any]] = {
     "N": UNASKED_RULES,
     "P": COMMITMENT_RULES,
 }
-SERVICES = (
-    ("object", ObjectOutcome, "O"),
-    ("metadata", MetadataOutcome, "MN"),
-    ("commitment", CommitmentOutcome, "P"),
-)
+SERVICES = (("object", ObjectOutcome, "O"), ("metadata", MetadataOutcome, "MN"), ("commitment", CommitmentOutcome, "P"))
 FACTS = (AnswerFacts, PageWords, ObjectFacts, MetadataFacts, CommitmentFacts, StatementFacts)
 _INTRODUCTION = """# Rules of verdicts
 

@@ -1,0 +1,90 @@
+"""Reads the problems of ARKs from a store: outcomes that may need action, with the hosts and documents concerned."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Mapping
+from typing import Any
+
+from sqlalchemy import Connection, Select, exists, select
+
+from crawler.model import schema
+from crawler.model.observations import Problem, Question
+from crawler.model.outcomes import SEVERITY
+from extractors.model.urls import authority_of
+
+Pair = tuple[int, str]
+"""The key of an ARK, and the URL requested for it."""
+
+_ark, _latest = schema.ark.c, schema.latest.c
+_observation, _verdict = schema.observation.c, schema.verdict.c
+
+
+def problems_of(connection: Connection, verdicts: Select[Any], run_id: int) -> dict[Pair, Problem]:
+    """Return the problems among *verdicts* (a query for keys), in the order of the ARKs.
+
+    The documents are those of the run *run_id*, or if it has none, those of the last run with any.
+    """
+    query = (
+        select(_verdict.ark_id, _ark.ark, _verdict.request_url, _verdict.object, _verdict.final_url)
+        .join_from(schema.verdict, schema.ark)
+        .where(_verdict.verdict_id.in_(verdicts), _verdict.object.in_(SEVERITY))
+        .order_by(_ark.ark, _verdict.request_url)
+    )
+    rows = connection.execute(query).all()
+    pairs = {(row.ark_id, row.request_url) for row in rows}
+    ends, documents = _chain_ends(connection, verdicts, pairs), _documents(connection, run_id, pairs)
+    found = {}
+    for row in rows:
+        pair = (row.ark_id, row.request_url)
+        urls = (row.request_url, row.final_url or "", *ends.get(pair, ()))
+        hosts = frozenset(filter(None, map(authority_of, urls)))
+        found[pair] = Problem(row.object, row.ark, hosts, tuple(documents.get(pair, ())))
+    return found
+
+
+def _chain_ends(
+    connection: Connection, verdicts: Select[Any], wanted: Collection[Pair]
+) -> Mapping[Pair, Collection[str]]:
+    """Return the final URLs of the chains of each pair, answered or not."""
+    together = (_observation.run_id == _verdict.run_id) & (_observation.request_url == _verdict.request_url)
+    query = (
+        select(_verdict.ark_id, _verdict.request_url, _observation.final_url)
+        .join_from(schema.verdict, schema.observation, together)
+        .where(_verdict.verdict_id.in_(verdicts), _verdict.object.in_(SEVERITY))
+        .where(_observation.question == Question.OBJECT)
+    )
+    ends: defaultdict[Pair, set[str]] = defaultdict(set)
+    for ark_id, url, final_url in connection.execute(query) if wanted else ():
+        ends[ark_id, url].add(final_url)
+    return ends
+
+
+def _documents(connection: Connection, run_id: int, wanted: Collection[Pair]) -> Mapping[Pair, list[str]]:
+    """Return the documents that cite each pair."""
+    of_run = schema.document.c.run_id == run_id
+    is_there = connection.scalar(select(exists().where(of_run)))
+    query = citation_query().where(of_run) if is_there else in_last_run(citation_query())
+    documents: defaultdict[Pair, list[str]] = defaultdict(list)
+    for ark_id, url, name in connection.execute(query) if wanted else ():
+        if (ark_id, url) in wanted:
+            documents[ark_id, url].append(name)
+    return documents
+
+
+def citation_query(*columns: Any) -> Select[Any]:
+    """Return the query for the key and URL of each cited ARK, its documents and *columns*, ordered by document."""
+    document, mention = schema.document.c, schema.mention.c
+    return (
+        select(mention.ark_id, mention.request_url, document.url, *columns)
+        .join_from(schema.mention, schema.document)
+        .where(schema.is_current_mention, mention.request_url.is_not(None))
+        .distinct()
+        .order_by(document.url, *columns)
+    )
+
+
+def in_last_run(query: Select[Any]) -> Select[Any]:
+    """Restrict a query for citations of ARKs to the last run that read documents citing each."""
+    same = schema.at_one_url(_latest, schema.mention.c)
+    return query.join(schema.latest, same).where(_latest.cited_in == schema.document.c.run_id)
