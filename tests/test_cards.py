@@ -17,13 +17,13 @@ from hypothesis import strategies as st
 from crawler.model.observations import Family, ObjectOutcome
 from crawler.verdicts.verdict import WAYS
 from reports.exports import write_report
-from reports.known_problems import read_known
 from reports.languages.display import escape_invisible
 from reports.page.cards import action_cards, check_list, known_command
 from reports.page.letters import REQUESTS, ArkProblem, letter
 from reports.page.shown_tables import Cell
 from reports.remediation.causes import Cause, CauseContext, Failure, Fault, diagnose
 from reports.store.frames import Frames, load_frames
+from reports.store.known_problems import read_known
 from reports.tables.definitions import URL
 from reports.tables.report_tables import Tables
 from tests.browser import Page, browser_page, needs_browser

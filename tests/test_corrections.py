@@ -9,12 +9,12 @@ from crawler.model import schema
 from crawler.model.observations import Family
 from extractors.model.documents import Role
 from reports.exports import write_report
-from reports.known_problems import read_known
 from reports.languages import LANGUAGES
 from reports.remediation.causes import Cause
 from reports.remediation.correcting import _LAYOUT, _WRONG, ONE_FAULT, Place, correction
 from reports.store.frames import load_frames
 from reports.store.inventory import read_inventory
+from reports.store.known_problems import read_known
 from reports.tables.definitions import rows_of
 from reports.tables.report_tables import Tables
 from tests.loopback import read_csv

@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 
 from crawler.model.observations import Problem
 from extractors.model.errors import UserMistake
-from reports.known_problems import (
+from reports.languages.display import FORMULA
+from reports.store.known_problems import (
     COLUMNS,
     STATES,
     KnownFile,
@@ -28,7 +29,6 @@ from reports.known_problems import (
     rows_to_add,
     stale_rows,
 )
-from reports.languages.display import FORMULA
 from tests.loopback import ON_LOOPBACK, RawServer, read_csv, reply, run_command
 from tests.vectors import vectors
 

@@ -10,8 +10,8 @@ import pytest
 from arkaudit.configuration.config_files import load
 from crawler.wire.identity import read_key
 from extractors.model.errors import ArkauditError
-from reports.known_problems import read_known
 from reports.store.inventory import read_inventory
+from reports.store.known_problems import read_known
 
 
 def _pipe(path: Path) -> None:

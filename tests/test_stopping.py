@@ -164,7 +164,7 @@ IMPORTS = [
     ("arkaudit.cli", "--version"), ("click", "--help"), ("arkaudit.configuration.config", "check"), ("pydantic", "check"),
     ("scrapy", "crawl"), ("twisted.internet.asyncioreactor", "check"), ("sqlalchemy", "explain"), ("pandas", "report"),
     ("crawler.spiders.arks_spider", "run"), ("lxml", "extract"), ("reports.exports", "report"),
-    ("reports.known_problems", "known"),
+    ("reports.store.known_problems", "known"),
     ("arkaudit.commands.schedule_command", "schedule"), ("arkaudit.upkeep.stores", "store"),
     ("arkaudit.upkeep.naan_registry", "registry"), ("arkaudit.schedules.notification", "notify"),
 ]  # fmt: skip

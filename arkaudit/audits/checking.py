@@ -29,7 +29,7 @@ from extractors.mentions.mention import Mention
 from extractors.model.ark import Ark
 from extractors.model.errors import UserMistake
 from reports.hints import MOST_FAULTS, MOST_PLACES, Fault, failing_words, place_words
-from reports.known_problems import NOTHING_KNOWN, KnownProblems
+from reports.store.known_problems import NOTHING_KNOWN, KnownProblems
 
 if TYPE_CHECKING:
     from arkaudit.datasets.documents import DatasetDocuments

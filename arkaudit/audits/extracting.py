@@ -26,8 +26,8 @@ from extractors.model.documents import ABOUT_CITATIONS, Finding
 from extractors.model.errors import RunInterrupted
 from extractors.two_passes import DocumentSummary, RenderedDocument, TwoPasses
 from reports.hints import MOST_FAULTS, Fault, place_words
-from reports.known_problems import NOTHING_KNOWN, UNREADABLE, KnownProblems
 from reports.languages.display import count_noun
+from reports.store.known_problems import NOTHING_KNOWN, UNREADABLE, KnownProblems
 
 if TYPE_CHECKING:
     from arkaudit.configuration.config import Config

@@ -138,8 +138,8 @@ def run(
     from arkaudit.schedules.overview import keep_status, status_key
     from arkaudit.upkeep.preflight import checks_before_run
     from crawler.model.observations import Problem
-    from reports.known_problems import UNREADABLE, read_known
     from reports.languages import LanguageChoice
+    from reports.store.known_problems import UNREADABLE, read_known
 
     config = config_of(config_file, options, audit=audit)
     known = read_known(config.known.file)

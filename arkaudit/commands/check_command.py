@@ -81,7 +81,7 @@ def check(
     arkaudit check --inventory ours.csv --prefix ark:12148/bpt6
     """  # fmt: skip
     from crawler.spiders.seeds import split_arks
-    from reports.known_problems import read_known
+    from reports.store.known_problems import read_known
 
     config = config_of(config_file, {**options, "conformance": conformance, "conformance_from": 1})
     known = read_known(config.known.file)

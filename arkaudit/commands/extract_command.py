@@ -86,7 +86,7 @@ def extract(
     from crawler.spiders.seeds import Seeds
     from extractors.documents import mention_rows
     from extractors.mentions.rows import ALL_COLUMNS, MAIN_COLUMNS
-    from reports.known_problems import read_known
+    from reports.store.known_problems import read_known
 
     places = (*places, *listed_places(from_file)) if from_file is not None else places
     if not places:

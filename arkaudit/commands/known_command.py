@@ -49,7 +49,15 @@ def known_add(
     """
     from arkaudit.output.output_rows import write_file
     from extractors.model.files import path_exists, read_whole
-    from reports.known_problems import COLUMNS, MOST_BYTES, KnownFile, addition, chosen, read_known_file, rows_to_add
+    from reports.store.known_problems import (
+        COLUMNS,
+        MOST_BYTES,
+        KnownFile,
+        addition,
+        chosen,
+        read_known_file,
+        rows_to_add,
+    )
 
     today = datetime.now(UTC).date()
     if until is not None and until.date() <= today:
@@ -78,7 +86,7 @@ def known_check(known_file: Path, store_file: Path) -> None:
     Exits with 1 if there is such a row.
     """
     from arkaudit.output.output_rows import write_all
-    from reports.known_problems import read_known, stale_rows
+    from reports.store.known_problems import read_known, stale_rows
 
     listed = read_known(known_file)
     stale = list(stale_rows(listed, _problems(store_file), datetime.now(UTC).date()))

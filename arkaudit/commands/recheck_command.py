@@ -81,7 +81,7 @@ def recheck(
     arkaudit recheck --store audit.db --host old.example.org --limit 100
     arkaudit recheck --store audit.db --ark ark:12148/btv1b8449691v
     """  # fmt: skip
-    from reports.known_problems import read_known
+    from reports.store.known_problems import read_known
 
     config = config_of(config_file, options, audit=audit)
     known = read_known(config.known.file)

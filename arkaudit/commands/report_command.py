@@ -94,8 +94,8 @@ def report(
         inventory = inventory or config.inventory
         known = known or config.known.file
         lang = lang or config.report.lang
-    from reports.known_problems import read_known
     from reports.languages import LanguageChoice
+    from reports.store.known_problems import read_known
     from reports.tables.filters import Choice
 
     if targets_for is not None and (out is None or out == Path("-")):

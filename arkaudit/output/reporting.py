@@ -23,12 +23,12 @@ from extractors.model.errors import UserMistake
 from extractors.model.files import path_exists
 from reports.exports import FORMATS, check_out, text_of, write_report
 from reports.hints import failing_arks
-from reports.known_problems import NOTHING_KNOWN, UNREADABLE, KnownProblems
 from reports.languages import ENGLISH, N_, Language, LanguageChoice
 from reports.languages.display import count_noun, escape_invisible
 from reports.remediation.targets import targets_text
 from reports.store.frames import Frames, load_frames, unread_documents
 from reports.store.inventory import read_inventory
+from reports.store.known_problems import NOTHING_KNOWN, UNREADABLE, KnownProblems
 from reports.tables import overviews
 from reports.tables.ark_statuses import FAMILY_COLUMNS
 from reports.tables.audit_status import AuditStatus, status_of

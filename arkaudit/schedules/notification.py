@@ -22,9 +22,9 @@ from crawler.store.store import Store
 from extractors.model.errors import UserMistake
 from extractors.model.files import is_file, is_folder
 from reports.formats.digest import FORMATS, Digest, digest_of, subject
-from reports.known_problems import NOTHING_KNOWN, KnownProblems, read_known
 from reports.languages import Language, LanguageChoice
 from reports.store.frames import load_frames
+from reports.store.known_problems import NOTHING_KNOWN, KnownProblems, read_known
 from reports.tables.report_tables import Report
 
 _NO_TARGET = "the configuration has no target for notifications: set file, command, urls or issue in [notify]"

@@ -25,10 +25,10 @@ from extractors.model.errors import ArkauditError, UserMistake
 from extractors.model.files import is_file, path_exists
 from reports.exports import INDEX, staging_folder
 from reports.formats.feed import atom_feed, status_json
-from reports.known_problems import read_known
 from reports.languages import LanguageChoice
 from reports.page.overview import overview_page
 from reports.store.frames import load_frames
+from reports.store.known_problems import read_known
 from reports.store.store_reading import stamp_at_rest
 from reports.tables.audit_status import AuditRow, AuditStatus, status_of
 from reports.tables.report_tables import Report

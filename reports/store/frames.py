@@ -40,8 +40,8 @@ from crawler.store import StoreUnopenable
 from crawler.store.document_tables import LIVE
 from extractors.model.documents import READ_IN_PART
 from extractors.model.naan import Registry
-from reports.known_problems import NOTHING_KNOWN, UNREADABLE, KnownProblems
 from reports.store.inventory import no_inventory, stock, with_citations
+from reports.store.known_problems import NOTHING_KNOWN, UNREADABLE, KnownProblems
 from reports.store.run_queries import (
     AILING,
     NO_RUN,

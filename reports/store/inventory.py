@@ -17,8 +17,8 @@ from extractors.model.ark import Ark
 from extractors.model.errors import UserMistake
 from extractors.model.normalize import NotAnArk
 from extractors.model.urls import split_url
-from reports.csv_lines import csv_lines, read_text
 from reports.remediation.expectations import same_object
+from reports.store.csv_lines import csv_lines, read_text
 from reports.store.run_queries import start_of
 from reports.store.typed_columns import INTEGER, MOMENT, PARSED, TEXT, TRUTH, Dtype, frame_of
 

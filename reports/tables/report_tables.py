@@ -12,10 +12,10 @@ import pandas as pd
 
 from crawler.model.registry import load_registry
 from extractors.model.errors import UserMistake
-from reports.known_problems import read_known
 from reports.languages import LanguageChoice
 from reports.store.frames import Frames, load_frames
 from reports.store.inventory import read_inventory
+from reports.store.known_problems import read_known
 from reports.tables import (
     actions,
     changes,

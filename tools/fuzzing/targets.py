@@ -45,8 +45,8 @@ from extractors.find import find_arks
 from extractors.model.ark import Ark
 from extractors.model.errors import UserMistake
 from extractors.model.formats import SUFFIXES, parse_content_type
-from reports.known_problems import read_known
 from reports.store.frames import read_store
+from reports.store.known_problems import read_known
 
 #: File names that select the readers; the first byte of an input chooses one.
 NAMES = (*(f"a{suffixes[0]}" for suffixes in SUFFIXES.values()), "a.tsv", "a.ldif", "a.url", "")

@@ -25,8 +25,8 @@ from crawler.model.outcomes import MISTYPED, SEVERITY, DocumentOutcome, Family, 
 from extractors.model.ark import Ark
 from extractors.model.errors import UserMistake
 from extractors.model.urls import authority_of
-from reports.csv_lines import csv_lines, delimiter_of, read_text
 from reports.languages.display import neutralize_formula, restore_formula
+from reports.store.csv_lines import csv_lines, delimiter_of, read_text
 
 #: The columns of the list; the first two are required.
 COLUMNS = ("what", "state", "reason", "until", "who")
