@@ -242,6 +242,7 @@ def test_a_pdf_that_kills_its_parser_costs_only_itself(tmp_path: Path) -> None:
 
 def test_closed_stdout_is_no_failure(tmp_path: Path) -> None:
     (tmp_path / "arkaudit.toml").write_text('[audits.maps]\nseeds = ["letter.txt"]\nschedule = "0 3 * * *"\n')
+    (tmp_path / "known.csv").write_text("what,state\n")
     with RawServer(lambda _: reply(body="<title>A map</title>")) as server:
         check_rows("--store", tmp_path / "a.db", f"{server.url}/ark:/12x45/x5")
     reading, writing = os.pipe()
