@@ -324,6 +324,21 @@ def test_checks_and_extraction_count_known_problems(tmp_path: Path) -> None:
         assert code(*again, "--known", known)[0] == 0
 
 
+def test_arks_that_are_reached_in_another_way_can_be_known(tmp_path: Path) -> None:
+    def respond(target: str) -> bytes:
+        is_plain = target.partition("?")[0] == "/ark:/12x45/xh9"
+        return reply(body="<title>The map of 1897</title><p>A map.") if is_plain else reply("404 Not Found")
+
+    store, known = tmp_path / "a.db", ("--known", tmp_path / "known.csv")
+    with RawServer(respond) as server:
+        check = ("check", f"{server.url}/ark:/12x45/xh-9", "--store", store, *ON_LOOPBACK)
+        assert run_command(*check).returncode == 0
+    assert [row["cause"] for row in rows(report(store), "failures")] == ["hyphens"]
+    assert run_command("known", "add", "ark:12x45/xh9", "--store", store, *known).returncode == 0
+    assert [row["state"] for row in read_csv(tmp_path / "known.csv")] == ["works-elsewhere"]
+    assert rows(report(store, *known), "causes") == []
+
+
 def test_known_problems_are_never_notified(tmp_path: Path) -> None:
     config, news = tmp_path / "arkaudit.toml", tmp_path / "news.md"
     with RawServer(Library().respond) as server:

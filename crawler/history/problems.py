@@ -6,11 +6,12 @@ from collections import defaultdict
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from sqlalchemy import Connection, Select, exists, select
+from sqlalchemy import Connection, Select, Text, cast, exists, select
 
 from crawler.model import schema
 from crawler.model.observations import Problem, Question
-from crawler.model.outcomes import SEVERITY
+from crawler.model.outcomes import SEVERITY, ObjectOutcome
+from crawler.verdicts.verdict import WAYS
 from extractors.model.urls import authority_of
 
 Pair = tuple[int, str]
@@ -18,29 +19,43 @@ Pair = tuple[int, str]
 
 _ark, _latest = schema.ark.c, schema.latest.c
 _observation, _verdict = schema.observation.c, schema.verdict.c
+#: Remarks of ARKs that were reached in another way.
+_OTHERWISE = frozenset(remark for _, remark in WAYS.values())
+#: The condition for all problems; other verdicts with remarks meet it too.
+_is_amiss = _verdict.object.in_((*SEVERITY, ObjectOutcome.WORKS_ELSEWHERE)) | (cast(_verdict.remarks, Text) != "[]")
 
 
 def problems_of(connection: Connection, verdicts: Select[Any], run_id: int) -> dict[Pair, Problem]:
     """Return the problems among *verdicts* (a query for keys), in the order of the ARKs.
 
-    The documents are those of the run *run_id*, or if it has none, those of the last run with any.
+    An ARK that was reached in another way than as it is cited has the outcome `works-elsewhere`. The documents are those
+    of the run *run_id*, or if it has none, those of the last run with any.
     """
     query = (
-        select(_verdict.ark_id, _ark.ark, _verdict.request_url, _verdict.object, _verdict.final_url)
+        select(_verdict.ark_id, _ark.ark, _verdict.request_url, _verdict.object, _verdict.final_url, _verdict.remarks)
         .join_from(schema.verdict, schema.ark)
-        .where(_verdict.verdict_id.in_(verdicts), _verdict.object.in_(SEVERITY))
+        .where(_verdict.verdict_id.in_(verdicts), _is_amiss)
         .order_by(_ark.ark, _verdict.request_url)
     )
-    rows = connection.execute(query).all()
-    pairs = {(row.ark_id, row.request_url) for row in rows}
+    outcomes = ((row, _outcome(row)) for row in connection.execute(query))
+    rows = [(row, outcome) for row, outcome in outcomes if outcome is not None]
+    pairs = {(row.ark_id, row.request_url) for row, _ in rows}
     ends, documents = _chain_ends(connection, verdicts, pairs), _documents(connection, run_id, pairs)
     found = {}
-    for row in rows:
+    for row, outcome in rows:
         pair = (row.ark_id, row.request_url)
         urls = (row.request_url, row.final_url or "", *ends.get(pair, ()))
         hosts = frozenset(filter(None, map(authority_of, urls)))
-        found[pair] = Problem(row.object, row.ark, hosts, tuple(documents.get(pair, ())))
+        found[pair] = Problem(outcome, row.ark, hosts, tuple(documents.get(pair, ())))
     return found
+
+
+def _outcome(row: Any) -> str | None:
+    """Return the outcome of a verdict as a problem, or None if it is none."""
+    if row.object in SEVERITY:
+        return str(row.object)
+    is_otherwise = row.object == ObjectOutcome.WORKS_ELSEWHERE or not _OTHERWISE.isdisjoint(row.remarks)
+    return ObjectOutcome.WORKS_ELSEWHERE.value if is_otherwise else None
 
 
 def _chain_ends(
@@ -51,7 +66,7 @@ def _chain_ends(
     query = (
         select(_verdict.ark_id, _verdict.request_url, _observation.final_url)
         .join_from(schema.verdict, schema.observation, together)
-        .where(_verdict.verdict_id.in_(verdicts), _verdict.object.in_(SEVERITY))
+        .where(_verdict.verdict_id.in_(verdicts), _is_amiss)
         .where(_observation.question == Question.OBJECT)
     )
     ends: defaultdict[Pair, set[str]] = defaultdict(set)

@@ -35,10 +35,12 @@ _REQUIRED = COLUMNS[:2]
 MOST_BYTES = 2**27
 #: The outcome of a document that was not read, or not whole.
 UNREADABLE = DocumentOutcome.UNREADABLE.value
+#: The outcomes of ARKs that a row can accept; the last one is for ARKs that are reached, but not as they are cited.
+_OF_ARKS = (*SEVERITY, ObjectOutcome.WORKS_ELSEWHERE)
 #: The outcomes that a row can accept, the most severe first.
-STATES = (*map(str, SEVERITY), MISTYPED, UNREADABLE)
+STATES = (*map(str, _OF_ARKS), MISTYPED, UNREADABLE)
 #: The families of these outcomes, the most severe first.
-_FAMILIES = tuple(dict.fromkeys(outcome.family for outcome in SEVERITY))
+_FAMILIES = tuple(dict.fromkeys(outcome.family for outcome in _OF_ARKS))
 #: The forms of a day: ISO 8601, and the one of spreadsheets in countries where the day comes first.
 _FORMS_OF_DAY = ("%Y-%m-%d", "%d.%m.%Y")
 
@@ -129,7 +131,7 @@ def is_worse(outcome: str, state: str) -> bool:
     >>> is_worse("broken", "timeout"), is_worse("timeout", "broken"), is_worse("reset", "timeout")
     (True, False, False)
     """
-    if outcome in SEVERITY and state in SEVERITY:
+    if outcome in _OF_ARKS and state in _OF_ARKS:
         now, then = (_FAMILIES.index(ObjectOutcome(text).family) for text in (outcome, state))
         return now < then
     return outcome != state
@@ -251,7 +253,7 @@ def stale_rows(known: KnownProblems, problems: Iterable[Problem], day: date) -> 
 
 def _is_of_kind(state: str, outcome: str) -> bool:
     """Return True if a state and an outcome are both of ARKs, both of citations, or both of documents."""
-    return state == outcome or (state in SEVERITY and outcome in SEVERITY)
+    return state == outcome or (state in _OF_ARKS and outcome in _OF_ARKS)
 
 
 def chosen(whats: Iterable[str]) -> KnownProblems:
