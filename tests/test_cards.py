@@ -153,7 +153,7 @@ def test_the_command_makes_it_a_known_problem(world_store: Path, frames: Frames,
         assert arguments[-1] == "world.sqlite"
         done = run_command(*arguments[:-1], world_store, "--known", known)
         assert done.returncode == 0, done.stderr
-        assert len(Tables(load_frames(world_store, known=read_known(known)))["causes"]) == left
+        assert len(Tables(load_frames(world_store, known_list=read_known(known)))["causes"]) == left
 
 
 @given(st.text(min_size=1), st.lists(st.text(min_size=1), min_size=1, max_size=20), st.text())

@@ -68,7 +68,7 @@ def test_the_table_has_the_places_in_the_order_of_the_documents(tmp_path: Path) 
 def test_known_problems_get_no_correction(tmp_path: Path) -> None:
     known = tmp_path / "known.csv"
     known.write_text("what,state\nark:53355/cl010120339,broken\n")
-    frames = load_frames(write_world(tmp_path / "world.db"), known=read_known(known))
+    frames = load_frames(write_world(tmp_path / "world.db"), known_list=read_known(known))
     assert list(Tables(frames)["corrections"]["as_written"]) == [BTV_AT_GALLICA]
 
 

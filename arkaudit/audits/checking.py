@@ -93,18 +93,20 @@ def check_lines(
     store_file: Path | None,
     *,
     lines: Mapping[str, Sequence[str]] | None,
-    known: KnownProblems = NOTHING_KNOWN,
+    known_list: KnownProblems = NOTHING_KNOWN,
     explain: bool = False,
     resume: bool | None,
 ) -> CheckResult:
     """Resolve and judge the ARKs in the lines *asked*; with *explain* each row explains its verdict.
 
-    *lines* maps a line to the places in files that it was read from. *known* problems are counted, not raised. An
+    *lines* maps a line to the places in files that it was read from. problems in *known_list* are counted, not raised. An
     unfinished check of the same lines is resumed. Raises `crawler.store.StoreError`, and
     `extractors.model.errors.UserMistake` if no line holds an ARK or the options contradict the check to resume.
     """
     mentions = _mentions_of(asked)
-    verdicts, run = judge_lines(asked, mentions, config, store_file, known=known, explain=explain, resume=resume)
+    verdicts, run = judge_lines(
+        asked, mentions, config, store_file, known_list=known_list, explain=explain, resume=resume
+    )
     judged = [(text, one) for text, one in zip(asked, verdicts, strict=True) if one is not None]
     return _result(judged, run, lines or {})
 
@@ -115,7 +117,7 @@ def judge_lines(
     config: Config,
     store_file: Path | None,
     *,
-    known: KnownProblems = NOTHING_KNOWN,
+    known_list: KnownProblems = NOTHING_KNOWN,
     explain: bool = False,
     resume: bool | None = None,
 ) -> tuple[list[Verdict | str | None], CheckRun]:
@@ -126,7 +128,7 @@ def judge_lines(
     with open_run("check", [fingerprint(asked)], config, store_file, resume=resume) as begun:
         targets = _targets(mentions, begun.config)
         readings = readings_of_mentions((mention, url) for mention, (_, url) in targets.items())
-        run = _run(begun, known, list(dict.fromkeys(targets.values())), readings, explain=explain)
+        run = _run(begun, known_list, list(dict.fromkeys(targets.values())), readings, explain=explain)
 
     def verdict_on(mention: Mention) -> Verdict | None:
         ark, url = targets[mention]
@@ -137,7 +139,7 @@ def judge_lines(
 
 
 def recheck_arks(
-    again: Sequence[KnownArk], config: Config, store_file: Path, *, known: KnownProblems = NOTHING_KNOWN
+    again: Sequence[KnownArk], config: Config, store_file: Path, *, known_list: KnownProblems = NOTHING_KNOWN
 ) -> CheckResult:
     """Request ARKs of a store again at the URLs of their last check.
 
@@ -146,7 +148,7 @@ def recheck_arks(
     targets = [(Ark.parse(due_ark.ark), due_ark.request_url) for due_ark in again]
     seeds = ["due", fingerprint([f"{ark} {url}" for ark, url in targets])]
     with open_run("check", seeds, config, store_file, resume=None) as begun:
-        return _result_by_url(_run(begun, known, targets))
+        return _result_by_url(_run(begun, known_list, targets))
 
 
 def recovered_arks(again: Iterable[KnownArk], outcomes: Mapping[Pair, ObjectOutcome]) -> list[KnownArk]:
@@ -161,7 +163,7 @@ def check_dataset_arks(
     config: Config,
     store_file: Path | None,
     *,
-    known: KnownProblems = NOTHING_KNOWN,
+    known_list: KnownProblems = NOTHING_KNOWN,
     resume: bool | None,
 ) -> CheckResult:
     """Store the documents of a *dataset*, then resolve each ARK that they cite once at each request URL.
@@ -173,12 +175,12 @@ def check_dataset_arks(
     with open_run("check", seeds, config, store_file, resume=resume) as begun:
         # A part of a dataset does not show how many more documents cite an ARK.
         most = None if dataset.is_whole else MOST_PLACES
-        return _result_by_url(_run(begun, known, dataset=dataset, most_places=most))
+        return _result_by_url(_run(begun, known_list, dataset=dataset, most_places=most))
 
 
 def _run(
     begun: OpenRun,
-    known: KnownProblems,
+    known_list: KnownProblems,
     targets: Sequence[Target] | None = None,
     readings: Mapping[str, Sequence[CandidateReading]] | None = None,
     *,
@@ -210,8 +212,8 @@ def _run(
         except AuditInterrupted as stopped:
             run_id, interruption = stopped.run_id, stopped
     day = datetime.now(UTC).date()
-    problems = store.problems(run_id) if known else {}
-    accepted = {pair for pair, problem in problems.items() if known.accepts(problem, day)}
+    problems = store.problems(run_id) if known_list else {}
+    accepted = {pair for pair, problem in problems.items() if known_list.accepts(problem, day)}
     first_problems = _problems(verdicts.values(), accepted)[:MOST_FAULTS]
     places = store.places_of([_pair(verdict) for verdict in first_problems])
     return CheckRun(
@@ -273,9 +275,9 @@ def _pair(verdict: Verdict) -> Pair:
     return str(verdict.ark), verdict.request_url
 
 
-def _problems(verdicts: Iterable[Verdict], known: Collection[Pair]) -> list[Verdict]:
-    """Return failing ARKs, then unreachable ones, without *known* problems."""
-    open_verdicts = [one for one in verdicts if _pair(one) not in known]
+def _problems(verdicts: Iterable[Verdict], known_pairs: Collection[Pair]) -> list[Verdict]:
+    """Return failing ARKs, then unreachable ones, without known problems."""
+    open_verdicts = [one for one in verdicts if _pair(one) not in known_pairs]
     return [one for family in _PROBLEM_FAMILIES for one in open_verdicts if FAMILY_OF[one.object.outcome] is family]
 
 

@@ -231,9 +231,9 @@ class ExtractTotal:
         not_readable = f", {len(self.unread):,} not readable" if self.unread else ""
         repaired = f", {self.repaired:,} repaired" if self.repaired else ""
         mistyped = f", {len(self.mistyped):,} mistyped" if self.mistyped else ""
-        known = f"; {count_noun(self.accepted, 'known problem')}" if self.accepted else ""
+        accepted = f"; {count_noun(self.accepted, 'known problem')}" if self.accepted else ""
         citations = count_noun(self.citations, "citation")
-        return f"{documents}{in_part}{empty}{not_readable}; {citations}{repaired}{mistyped}{known}"
+        return f"{documents}{in_part}{empty}{not_readable}; {citations}{repaired}{mistyped}{accepted}"
 
 
 def report_findings(document: str, findings: Sequence[Finding], to: TextIO | None) -> None:

@@ -142,7 +142,7 @@ def run(
     from reports.store.known_problems import UNREADABLE, read_known
 
     config = config_of(config_file, options, audit=audit)
-    known = read_known(config.known.file)
+    known_list = read_known(config.known.file)
     seeds = seeds or tuple(config.seeds)
     named = _seeds(seeds, resume=resume)
     store_file = store_file or config.store or Path("audit.db")
@@ -173,13 +173,13 @@ def run(
             formats=formats,
             run_id=run_id,
             inventory=config.inventory,
-            known=known,
+            known_list=known_list,
             language_choice=LanguageChoice.parse(lang or config.report.lang),
             is_ending=True,
             has_status=config.name is not None,
         )
         if config.notify.is_wanted:
-            send_news(config, store_file, reported.report, known=known, config_file=config_file)
+            send_news(config, store_file, reported.report, known_list=known_list, config_file=config_file)
         is_unchanged = key == status_key(store_file, config.known.file)
         note_reported(store_file, run_id)
         if key is not None and is_unchanged and reported.status and config.name and config_file:
@@ -187,7 +187,7 @@ def run(
         if not is_read:
             end_unread("no seed", unread)
         today = datetime.now(UTC).date()
-        dead = [name for name in dead_sources if not known.accepts(Problem(UNREADABLE, documents=(name,)), today)]
+        dead = [name for name in dead_sources if not known_list.accepts(Problem(UNREADABLE, documents=(name,)), today)]
         exit_on(fail_on, [*reported.tokens, *(UNREADABLE for _ in dead)], is_whole=reported.is_whole)
 
 

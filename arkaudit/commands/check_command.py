@@ -84,7 +84,7 @@ def check(
     from reports.store.known_problems import read_known
 
     config = config_of(config_file, {**options, "conformance": conformance, "conformance_from": 1})
-    known = read_known(config.known.file)
+    known_list = read_known(config.known.file)
     dataset = _dataset(from_file)
     selection = selection_of(chosen_naans, prefixes, ())
     if selection and (inventory is None or arks or from_file is not None):
@@ -112,7 +112,7 @@ def check(
     from arkaudit.audits.checking import check_dataset_arks, check_lines
 
     if dataset is not None:
-        done = check_dataset_arks(dataset, config, store_file, known=known, resume=resume)
+        done = check_dataset_arks(dataset, config, store_file, known_list=known_list, resume=resume)
     else:
         lines: defaultdict[str, list[str]] = defaultdict(list, logged)
         for number, line in from_lines.items():
@@ -120,7 +120,7 @@ def check(
                 lines[text].append(f"{from_file}:{number}")
         for text in listed:
             lines[text].append(str(inventory))
-        done = check_lines(asked, config, store_file, lines=lines, known=known, resume=resume)
+        done = check_lines(asked, config, store_file, lines=lines, known_list=known_list, resume=resume)
     print_check(done, form, store_file, config_file)
     exit_on(fail_on, done.tokens)
 

@@ -105,8 +105,8 @@ def extract(
     else:
         config = config_of(config_file, options)
     processes = jobs or (config.jobs if config is not None else None) or cores()
-    known = read_known(config.known.file if config is not None else None)
-    total = ExtractTotal(known, datetime.now(UTC).date())
+    known_list = read_known(config.known.file if config is not None else None)
+    total = ExtractTotal(known_list, datetime.now(UTC).date())
     with ExitStack() as stack:
         try:
             to_findings = stack.enter_context(findings.open("w", encoding="utf-8")) if findings else None

@@ -84,7 +84,7 @@ def recheck(
     from reports.store.known_problems import read_known
 
     config = config_of(config_file, options, audit=audit)
-    known = read_known(config.known.file)
+    known_list = read_known(config.known.file)
     selection = selection_of(chosen_naans, prefixes, hosts, named_arks)
     store_file = store_file or config.store or Path("audit.db")
     if causes:
@@ -100,7 +100,7 @@ def recheck(
         return
     from arkaudit.audits.checking import recheck_arks, recovered_arks
 
-    done = recheck_arks(arks, config, store_file, known=known)
+    done = recheck_arks(arks, config, store_file, known_list=known_list)
     print_check(done, form, store_file, config_file)
     recovered = recovered_arks(arks, done.outcomes)
     for one in recovered[:_MOST_SHOWN]:

@@ -109,7 +109,7 @@ def report(
         since=since,
         choice=choice,
         inventory=inventory,
-        known=read_known(known),
+        known_list=read_known(known),
         language_choice=LanguageChoice.parse(lang),
         targets_for=targets_for,
     )

@@ -74,7 +74,7 @@ def report_on(
     since: int | None = None,
     choice: Choice | None = None,
     inventory: Path | None = None,
-    known: KnownProblems = NOTHING_KNOWN,
+    known_list: KnownProblems = NOTHING_KNOWN,
     language_choice: LanguageChoice | None = None,
     is_ending: bool = False,
     has_status: bool = False,
@@ -83,7 +83,7 @@ def report_on(
     """Print the summary of a run and write its report into *out*; if a format fails, the others are still written.
 
     At the end of a run (*is_ending*), failing ARKs and a hint are printed too. With an *inventory*, the report
-    compares its ARKs with the cited ones; *known* problems are marked and not raised. *targets_for* is the layout of
+    compares its ARKs with the cited ones; problems in *known_list* are marked and not raised. *targets_for* is the layout of
     the list of new targets. If *out* is `-`, only the report is printed. Raises `UserMistake`,
     `crawler.store.StoreUnopenable` and `arkaudit.output.output_rows.OutputUnwritable`.
     """
@@ -98,7 +98,13 @@ def report_on(
     registry = load_registry()
     wanted = choice or Choice()
     loaded = load_frames(
-        store, run_id=run_id, since=since, registry=registry, inventory=listed, known=known, diagnose=former_causes
+        store,
+        run_id=run_id,
+        since=since,
+        registry=registry,
+        inventory=listed,
+        known_list=known_list,
+        diagnose=former_causes,
     )
     frames = select_part(loaded, wanted)
     if wanted and frames.arks.empty and not loaded.arks.empty:
@@ -107,7 +113,7 @@ def report_on(
     if to_stdout:
         with _read_as_far_as_wanted():
             write(text_of(report, formats[0]), sys.stdout)
-        return WrittenReport(report, _tokens(frames, known))
+        return WrittenReport(report, _tokens(frames, known_list))
     paths = write_report(report, out, formats) if out else None
     if out is not None:
         _write_targets(frames, out, targets_for)
@@ -135,7 +141,7 @@ def report_on(
     status = status_of(report, store) if has_status and not frames.is_alone else None
     # Without a result of this run, the last one before it is the current state.
     current = None if status is None or {"unfinished", "unread"} & {*status.caveats} else status
-    return WrittenReport(report, _tokens(frames, known), current, is_whole=not failed)
+    return WrittenReport(report, _tokens(frames, known_list), current, is_whole=not failed)
 
 
 def _write_targets(frames: Frames, out: Path, layout: str | None) -> None:
@@ -155,12 +161,12 @@ def _read_as_far_as_wanted() -> Iterator[None]:
         forget(sys.stdout)
 
 
-def _tokens(frames: Frames, known: KnownProblems) -> list[str]:
+def _tokens(frames: Frames, known_list: KnownProblems) -> list[str]:
     """Return every outcome, state and event of a run, and `unreadable` for documents, without those of known problems."""
     day = frames.run["started_at"].max()
     unread = unread_documents(frames.documents, frames.findings)
-    if known and len(unread):
-        unread = [name for name in unread if not known.accepts(Problem(UNREADABLE, documents=(name,)), day.date())]
+    if known_list and len(unread):
+        unread = [name for name in unread if not known_list.accepts(Problem(UNREADABLE, documents=(name,)), day.date())]
     of_arks = (
         without_known(frames, frames.verdicts)["object"],
         without_known(frames, frames.latest)["state"],

@@ -137,13 +137,13 @@ def send_news(
     store_file: Path,
     report: Report,
     *,
-    known: KnownProblems = NOTHING_KNOWN,
+    known_list: KnownProblems = NOTHING_KNOWN,
     config_file: Path | None,
     is_dry: bool = False,
 ) -> bool:
     """Send the news of the run in *report* through all configured channels; return True if all succeeded.
 
-    The issue is updated after each run, without *known* problems. With *is_dry*, only print the message and its targets.
+    The issue is updated after each run, without problems in *known_list*. With *is_dry*, only print the message and its targets.
     """
     notify, language = config.notify, report.language_choice.language
     audit = config.name or store_file.stem
@@ -152,7 +152,7 @@ def send_news(
         """Return the digest with the changes since an earlier run, or None if the store has no such run."""
         run = int(report.frames.run["run_id"].iloc[0])
         try:
-            frames = load_frames(store_file, run_id=run, since=run_id, known=known)
+            frames = load_frames(store_file, run_id=run, since=run_id, known_list=known_list)
         except StoreUnopenable:
             return None
         if frames.since is None or at != f"{frames.since.run['started_at'].iloc[0]:%Y-%m-%dT%H:%M:%S}":
@@ -200,7 +200,7 @@ def send_news_again(
     if not config.notify.is_wanted:
         raise UserMistake(_NO_TARGET)
     check_channels(config)
-    known = read_known(config.known.file)
+    known_list = read_known(config.known.file)
     with Store.open(store_file) as store:
         runs, audits = store.run_ids(), store.runs("run")
     if not runs or (run_id is not None and run_id not in runs):
@@ -208,6 +208,6 @@ def send_news_again(
     if run_id is None:
         # A later check of single ARKs is no audit.
         run_id = audits[0].run_id if audits else runs[-1]
-    frames = load_frames(store_file, run_id=run_id, known=known)
+    frames = load_frames(store_file, run_id=run_id, known_list=known_list)
     report = Report.from_frames(frames, language_choice=LanguageChoice.parse(config.report.lang))
-    return send_news(config, store_file, report, known=known, config_file=config_file, is_dry=is_dry)
+    return send_news(config, store_file, report, known_list=known_list, config_file=config_file, is_dry=is_dry)

@@ -71,8 +71,8 @@ def _add_case(suite: ElementTree.Element, document: str, case: dict[str, Any]) -
     if family == Family.WORKS:
         return ""
     if case["known"] or family == Family.NOT_JUDGED:
-        known = f", known: {escape_invisible(case['known'])}" if case["known"] else ""
-        ElementTree.SubElement(element, "skipped", {"message": outcome + known})
+        reason = f", known: {escape_invisible(case['known'])}" if case["known"] else ""
+        ElementTree.SubElement(element, "skipped", {"message": outcome + reason})
         return "skipped"
     is_unreachable = family == Family.UNREACHABLE
     message = f"{outcome}: no answer today" if is_unreachable else outcome

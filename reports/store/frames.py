@@ -177,7 +177,7 @@ def load_frames(
     since: int | None = None,
     registry: Registry | None = None,
     inventory: pd.DataFrame | None = None,
-    known: KnownProblems = NOTHING_KNOWN,
+    known_list: KnownProblems = NOTHING_KNOWN,
     diagnose: Callable[[Frames], pd.DataFrame] | None = None,
 ) -> Frames:
     """Return one run of *store*, alone; or without *run_id*, the current state of its audit.
@@ -186,7 +186,7 @@ def load_frames(
 
     The result includes the run before it with the same command and seeds, and the run *since*, if given: their own
     rows, without requests. *registry* is the NAAN registry, by default the built-in copy. *inventory* is a result of
-    `read_inventory`, and *known* of `read_known`, whose rows count as of the day on which a run began, so that its
+    `read_inventory`, and *known_list* of `read_known`, whose rows count as of the day on which a run began, so that its
     report stays the same. *diagnose* returns the cause of each failure of a run. It gets the last runs in which recovered ARKs
     failed, one after the other, because each takes much memory. An empty store, or a run without rows, gives empty
     frames of the same dtypes. Nothing is written.
@@ -208,7 +208,9 @@ def load_frames(
         compared = [
             None
             if run is None
-            else _frames(connection, ReportScope(run, run, is_all=reported.is_all), registered, arks, listed, known)
+            else _frames(
+                connection, ReportScope(run, run, is_all=reported.is_all), registered, arks, listed, known_list
+            )
             for run in (earlier, since)
         ]
         causes = [
@@ -220,7 +222,7 @@ def load_frames(
         ]
         return replace(
             _frames(
-                connection, reported, registered, arks, listed, known, since=since, previous=earlier, is_whole=True
+                connection, reported, registered, arks, listed, known_list, since=since, previous=earlier, is_whole=True
             ),
             store=store.name,
             is_alone=run_id is not None and has_later_run(connection, run_id),
@@ -238,7 +240,7 @@ def _frames(
     registered: pd.DataFrame,
     arks: pd.DataFrame,
     inventory: pd.DataFrame,
-    known: KnownProblems,
+    known_list: KnownProblems,
     *,
     since: int | None = None,
     previous: int | None = None,
@@ -332,19 +334,21 @@ def _frames(
         last_good=good.drop_duplicates("ark_id", keep="last", ignore_index=True),
         mementos=copies.drop_duplicates(["ark_id", "request_url"], keep="last", ignore_index=True),
         registered=registered,
-        known=_known(connection, counting, reported, known),
+        known=_known(connection, counting, reported, known_list),
         timeline=all_runs,
     )
 
 
-def _known(connection: Connection, verdicts: Select[Any], reported: ReportScope, known: KnownProblems) -> pd.DataFrame:
-    """Return the problems among *verdicts* that *known* accepts, with the accepting row in words."""
+def _known(
+    connection: Connection, verdicts: Select[Any], reported: ReportScope, known_list: KnownProblems
+) -> pd.DataFrame:
+    """Return the problems among *verdicts* that *known_list* accepts, with the accepting row in words."""
     begun = connection.scalar(select(run.c.started_at).where(run.c.run_id == reported.until))
     rows: list[tuple[Any, ...]] = []
-    if known and begun is not None:
+    if known_list and begun is not None:
         day = datetime.fromisoformat(begun).date()
         for pair, problem in problems_of(connection, verdicts, reported.run_id).items():
-            acceptance = known.acceptance(problem, day)
+            acceptance = known_list.acceptance(problem, day)
             if acceptance is not None and acceptance.everywhere is not None:
                 rows.append((*pair, None, acceptance.everywhere.words))
             elif acceptance is not None:

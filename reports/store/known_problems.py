@@ -232,16 +232,16 @@ def _first_accepting(rows: Iterable[KnownProblem], problem: Problem, day: date) 
     return next((row for row in rows if row.accepts(problem.outcome, day)), None)
 
 
-def stale_rows(known: KnownProblems, problems: Iterable[Problem], day: date) -> Iterator[tuple[KnownProblem, str]]:
+def stale_rows(known_list: KnownProblems, problems: Iterable[Problem], day: date) -> Iterator[tuple[KnownProblem, str]]:
     """Yield the rows to look at, with the reason in words: they are over, match no problem, or it got worse."""
     worse: dict[KnownProblem, Problem] = {}
     matching: set[KnownProblem] = set()
     for problem in problems:
-        rows = [row for row in known.about(problem) if _is_of_kind(row.state, problem.outcome)]
+        rows = [row for row in known_list.about(problem) if _is_of_kind(row.state, problem.outcome)]
         matching.update(rows)
-        if not known.accepts(problem, day):
+        if not known_list.accepts(problem, day):
             worse |= {row: problem for row in rows if is_worse(problem.outcome, row.state) and row not in worse}
-    for row in known.rows:
+    for row in known_list.rows:
         if row.is_over(day):
             yield row, f"is over since {row.until}"
         elif row not in matching:
@@ -265,14 +265,14 @@ def chosen(whats: Iterable[str]) -> KnownProblems:
 
 
 def rows_to_add(
-    problems: Iterable[Problem], selection: KnownProblems, known: KnownProblems, day: date
+    problems: Iterable[Problem], selection: KnownProblems, known_list: KnownProblems, day: date
 ) -> list[tuple[str, str]]:
-    """Return the text of the column `what` and the state of each row to add, so that *known* accepts *problems*.
+    """Return the text of the column `what` and the state of each row to add, so that *known_list* accepts *problems*.
 
     Without a *selection* these are failures, missing answers and unreadable documents, one row for each ARK and
     document. A row of a selection accepts the worst problem that it matches. Raises `UserMistake` if one matches none.
     """
-    there = {(row.kind, row.target, row.state) for row in known.rows if not row.is_over(day)}
+    there = {(row.kind, row.target, row.state) for row in known_list.rows if not row.is_over(day)}
     states: dict[tuple[Target, str, bool], str] = {}
     matching: set[KnownProblem] = set()
     for problem in problems:
@@ -285,7 +285,7 @@ def rows_to_add(
         else:
             is_ill = ObjectOutcome(problem.outcome).family in (Family.FAILS, Family.UNREACHABLE)
             targets = [(Target.ARK, problem.ark)] if is_ill else []
-        for kind, target in () if known.accepts(problem, day) else targets:
+        for kind, target in () if known_list.accepts(problem, day) else targets:
             key = (kind, target, problem.outcome == UNREADABLE)
             states[key] = min(problem.outcome, states.get(key, problem.outcome), key=STATES.index)
     idle = next((row.what for row in selection.rows if row not in matching), None)

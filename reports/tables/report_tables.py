@@ -161,7 +161,7 @@ def load_report(
         since=since,
         registry=registry,
         inventory=listed,
-        known=read_known(None if known is None else Path(known)),
+        known_list=read_known(None if known is None else Path(known)),
         diagnose=former_causes,
     )
     return AuditFrames(**{field.name: getattr(frames, field.name) for field in fields(Frames)})
