@@ -167,7 +167,6 @@ class KnownProblems:
     """The rows of a list, indexed by their targets."""
 
     rows: Sequence[KnownProblem] = ()
-    path: Path | None = None
 
     def __bool__(self) -> bool:
         return bool(self.rows)
@@ -344,7 +343,7 @@ def read_known_file(path: Path) -> KnownFile:
             rows.append(_row(line, cells, columns))
         except ValueError as problem:
             raise UserMistake(f"{path}:{line}: {problem}") from None
-    return KnownFile(text, columns, KnownProblems(rows, path))
+    return KnownFile(text, columns, KnownProblems(rows))
 
 
 def _row(line: int, cells: Sequence[str], columns: Sequence[str]) -> KnownProblem:
