@@ -39,8 +39,8 @@ def problems_of(connection: Connection, verdicts: Select[Any], run_id: int) -> d
     )
     outcomes = ((row, _outcome(row)) for row in connection.execute(query))
     rows = [(row, outcome) for row, outcome in outcomes if outcome is not None]
-    pairs = {(row.ark_id, row.request_url) for row, _ in rows}
-    ends, documents = _chain_ends(connection, verdicts, pairs), _documents(connection, run_id, pairs)
+    amiss = select(_verdict.ark_id).where(_verdict.verdict_id.in_(verdicts), _is_amiss)
+    ends, documents = _chain_ends(connection, verdicts), _documents(connection, run_id, amiss)
     found = {}
     for row, outcome in rows:
         pair = (row.ark_id, row.request_url)
@@ -58,9 +58,7 @@ def _outcome(row: Any) -> str | None:
     return ObjectOutcome.WORKS_ELSEWHERE.value if is_otherwise else None
 
 
-def _chain_ends(
-    connection: Connection, verdicts: Select[Any], wanted: Collection[Pair]
-) -> Mapping[Pair, Collection[str]]:
+def _chain_ends(connection: Connection, verdicts: Select[Any]) -> Mapping[Pair, Collection[str]]:
     """Return the final URLs of the chains of each pair, answered or not."""
     together = (_observation.run_id == _verdict.run_id) & (_observation.request_url == _verdict.request_url)
     query = (
@@ -70,20 +68,19 @@ def _chain_ends(
         .where(_observation.question == Question.OBJECT)
     )
     ends: defaultdict[Pair, set[str]] = defaultdict(set)
-    for ark_id, url, final_url in connection.execute(query) if wanted else ():
+    for ark_id, url, final_url in connection.execute(query):
         ends[ark_id, url].add(final_url)
     return ends
 
 
-def _documents(connection: Connection, run_id: int, wanted: Collection[Pair]) -> Mapping[Pair, list[str]]:
-    """Return the documents that cite each pair."""
+def _documents(connection: Connection, run_id: int, arks: Select[Any]) -> Mapping[Pair, list[str]]:
+    """Return the documents that cite each pair of the *arks* (a query for keys)."""
     of_run = schema.document.c.run_id == run_id
     is_there = connection.scalar(select(exists().where(of_run)))
     query = citation_query().where(of_run) if is_there else in_last_run(citation_query())
     documents: defaultdict[Pair, list[str]] = defaultdict(list)
-    for ark_id, url, name in connection.execute(query) if wanted else ():
-        if (ark_id, url) in wanted:
-            documents[ark_id, url].append(name)
+    for ark_id, url, name in connection.execute(query.where(schema.mention.c.ark_id.in_(arks))):
+        documents[ark_id, url].append(name)
     return documents
 
 
