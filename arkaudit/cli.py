@@ -86,6 +86,7 @@ _COMMANDS = {
     "extract": ("extract_command", "Find and repair the ARKs that documents cite."),
     "fix": ("fix_command", "Correct citations in texts: broken line ends, look-alike hyphens, invisible characters."),
     "identity": ("upkeep_commands", "Make a key that signs requests, and a page about the audit."),
+    "known": ("known_command", "Add to the list of known problems, or check it."),
     "notify": ("schedule_command", "Notify people of the changes that a run found."),
     "overview": ("schedule_command", "Write a page about all audits of a configuration."),
     "recheck": ("recheck_command", "Check ARKs of a store again: those that are due, or a selection."),
@@ -94,7 +95,6 @@ _COMMANDS = {
     "run": ("audit_command", "Run a whole audit: crawl, resolve, report."),
     "schedule": ("schedule_command", "Run the audits of a configuration when they are due."),
     "store": ("upkeep_commands", "Check a store, or prune its old runs."),
-    "triage": ("triage_command", "Decide about known problems: acknowledge, ignore, assign, check again."),
 }
 
 

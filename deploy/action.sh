@@ -10,7 +10,7 @@ options=("--store=${INPUT_STORE:-audit.db}" "--out=$report" --format=html --form
 [ -z "${INPUT_CONFIG:-}" ] || options+=("--config=$INPUT_CONFIG")
 [ -z "${INPUT_AUDIT:-}" ] || options+=("--audit=$INPUT_AUDIT")
 [ -z "${INPUT_CONTACT:-}" ] || options+=("--contact=$INPUT_CONTACT")
-[ -z "${INPUT_BASELINE:-}" ] || options+=("--baseline=$INPUT_BASELINE")
+[ -z "${INPUT_KNOWN:-}" ] || options+=("--known=$INPUT_KNOWN")
 [ -z "${INPUT_ISSUE:-}" ] || options+=("--issue=$INPUT_ISSUE")
 while IFS= read -r token; do
     [ -z "$token" ] || options+=("--fail-on=$token")

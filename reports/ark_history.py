@@ -13,8 +13,6 @@ from sqlalchemy import Connection, func, select
 from crawler.history.ark_status import ArkStatus, DatedVerdict, ObjectFeatures, step
 from crawler.history.latest import policy_of
 from crawler.history.run_times import moment_of_check
-from crawler.history.triage import decision_words
-from crawler.history.triaging import decisions, matched_arks
 from crawler.model import schema
 from crawler.model.observations import ACCESS, FAMILY_OF, Family, ObjectOutcome
 from crawler.model.schema import (
@@ -72,7 +70,7 @@ class ArkCheck:
 
 @dataclass(frozen=True, slots=True)
 class ArkEvent:
-    """A status change, or a decision about the ARK."""
+    """A status change."""
 
     at: str
     event: str
@@ -90,8 +88,6 @@ class UrlHistory:
     gone_at: str | None
     checks: tuple[ArkCheck, ...]
     events: tuple[ArkEvent, ...]
-    decisions: tuple[ArkEvent, ...]
-    """Triage decisions about the ARK at this URL."""
 
     def spark(self, *, is_unicode: bool = True) -> str:
         """Return one character per check, oldest first."""
@@ -120,7 +116,6 @@ def _history_of(connection: Connection, ark: Ark) -> ArkHistory | None:
     if ark_id is None:
         return None
     statuses = connection.execute(select(latest).where(latest.c.ark_id == ark_id).order_by(latest.c.latest_id)).all()
-    decided = _decisions_by_url(connection, ark_id)
     checks = list(_checks(connection, ark_id))
     happened = connection.execute(select(event).where(event.c.ark_id == ark_id).order_by(event.c.at, event.c.event_id))
     events = [(row.request_url, ArkEvent(row.at, row.event, row.detail)) for row in happened]
@@ -133,24 +128,10 @@ def _history_of(connection: Connection, ark: Ark) -> ArkHistory | None:
             row.gone_at,
             tuple(check for url, check in checks if url == row.request_url),
             tuple(change for url, change in events if url == row.request_url),
-            decided.get(row.request_url, ()),
         )
         for row in statuses
     )
     return ArkHistory(str(ark), tuple(_citations(connection, ark_id)), tuple(urls))
-
-
-def _decisions_by_url(connection: Connection, ark_id: int) -> dict[str, tuple[ArkEvent, ...]]:
-    """Return the triage decisions about the ARK by URL, oldest first."""
-    made = sorted(decisions(connection), key=lambda decision: (decision.at, decision.key))
-    return {
-        row.request_url: tuple(
-            ArkEvent(decision.at.isoformat(timespec="milliseconds"), decision.action.value, decision_words(decision))
-            for decision in about
-        )
-        for row, about in matched_arks(connection, made)
-        if row.ark_id == ark_id
-    }
 
 
 def _citations(connection: Connection, ark_id: int) -> Iterator[CitingDocument]:

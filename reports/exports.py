@@ -111,7 +111,7 @@ FORMATS = {
     "xlsx": _format_of_report(("report.xlsx",), lambda report: [workbook_bytes(report)], _EVERY_TABLE),
     "parquet": _format_per_table("parquet"),
     "junit": _text_format("junit.xml", junit),
-    "sarif": _text_format("report.sarif", sarif, ("failures", "known")),
+    "sarif": _text_format("report.sarif", sarif, ("failures",)),
 }
 
 #: The prefix of temporary folders in which a report is written. They are locked, to recognize those of a killed process.

@@ -63,16 +63,6 @@ def report(folder: Path) -> None:
     arkaudit("report", "--store", str(folder.parent / "made.db"), "--format", "csv", "--out", str(folder / "out"))
 
 
-def copy_store(folder: Path) -> None:
-    shutil.copy(folder.parent / "made.db", folder / "a.db")
-
-
-def triage(folder: Path) -> None:
-    store = str(folder / "a.db")
-    meant = ("--pattern", "ark:12148/*", "--until", "2099-01-01", "--reason", "moves")
-    arkaudit("triage", "ignore", *meant, "--store", store)
-
-
 def write_letters(folder: Path) -> None:
     for name in ("a.txt", "b.html", "c.tex"):
         (folder / name).write_text(f"see ark:/12148/bpt6k10\n7371t in {name}\n")
@@ -100,7 +90,6 @@ def store_content(folder: Path) -> Any:
         queries = (
             "select distinct url, outcome, body_sha256 from document order by 1",
             "select distinct as_written, reason, request_url from mention order by 1, 2, 3",
-            "select count(*) > 0 from triage",
         )
         return [raw.execute(query).fetchall() for query in queries]
 
@@ -146,7 +135,6 @@ SCENARIOS = [
     Scenario("store", crawl, store_content, store_wrong),
     Scenario("dataset", dataset, lambda folder: content_of(folder / "ds"), dataset_wrong),
     Scenario("report", report, report_content, report_wrong),
-    Scenario("triage", triage, store_content, store_wrong, copy_store),
     Scenario("fix", fix, letters, letters_wrong, write_letters),
 ]
 

@@ -26,7 +26,7 @@ IMPORTED = (
     "arkaudit.commands.fix_command", "arkaudit.commands.report_command", "arkaudit.datasets.command",
     "arkaudit.datasets.connection", "arkaudit.datasets.report_tables", "arkaudit.output.explaining",
     "arkaudit.output.logs", "arkaudit.output.reporting", "arkaudit.audits.resuming", "babel.dates",
-    "babel.messages.pofile", "babel.numbers", "click", "crawler.answers.answer_pages", "crawler.history.triaging",
+    "babel.messages.pofile", "babel.numbers", "click", "crawler.answers.answer_pages", "crawler.history.problems",
     "crawler.model.registry", "crawler.pipelines", "crawler.politeness.request_queue", "crawler.process",
     "crawler.registry_update", "crawler.spiders.arks_spider", "crawler.spiders.documents_spider",
     "crawler.spiders.mementos_spider", "crawler.spiders.runs", "crawler.wire.handlers", "crawler.wire.middlewares",

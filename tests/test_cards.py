@@ -18,11 +18,12 @@ from crawler.model.observations import Family, ObjectOutcome
 from crawler.verdicts.verdict import WAYS
 from reports.exports import write_report
 from reports.languages.display import escape_invisible
-from reports.page.cards import action_cards, check_list, triage_command
+from reports.page.cards import action_cards, check_list, known_command
 from reports.page.letters import ArkProblem, letter
 from reports.page.shown_tables import Cell
 from reports.remediation.causes import Cause, CauseContext, Failure, Fault, diagnose
 from reports.store.frames import Frames, load_frames
+from reports.store.known_problems import read_known
 from reports.tables.definitions import URL
 from reports.tables.report_tables import Tables
 from tests.browser import Page, browser_page, needs_browser
@@ -138,33 +139,32 @@ def test_the_responsible_have_an_address_where_the_registry_has_one(
 
 
 def test_the_command_makes_it_a_known_problem(world_store: Path, frames: Frames, tmp_path: Path) -> None:
-    copy = tmp_path / "world.sqlite"
-    copy.write_bytes(world_store.read_bytes())
+    known = tmp_path / "known.csv"
     cards = action_cards(frames, Tables(frames), 9)
     assert [card.cause for card in cards] == ["unknown-naan", "refused-here", "unreachable-host"]
     for left, card in zip((2, 1, 0), cards, strict=True):
         name, *arguments = shlex.split(card.command)
         assert name == "arkaudit"
         assert arguments[-1] == "world.sqlite"
-        done = run_command(*arguments[:-1], copy)
+        done = run_command(*arguments[:-1], world_store, "--known", known)
         assert done.returncode == 0, done.stderr
-        assert len(Tables(load_frames(copy))["causes"]) == left
+        assert len(Tables(load_frames(world_store, known_list=read_known(known)))["causes"]) == left
 
 
 @given(st.text(min_size=1), st.lists(st.text(min_size=1), min_size=1, max_size=20), st.text())
 def test_nothing_of_the_web_is_more_than_a_word_of_a_command(host: str, arks: list[str], store: str) -> None:
     row = {"host": host, "arks": len(set(arks))}
-    words = shlex.split(triage_command(row, arks, store))
-    assert words[:3] == ["arkaudit", "triage", "acknowledge"]
+    words = shlex.split(known_command(row, arks, store))
+    assert words[:3] == ["arkaudit", "known", "add"]
     assert words[-4:-1] == ["--reason", "…", "--store"]
-    assert words[3:-4] in (["--host", words[4]], list(dict.fromkeys(arks)))
+    assert words[3:-4] in ([f"host:{escape_invisible(host)}"], list(dict.fromkeys(arks)))
     assert all(escape_invisible(word) == word for word in words)
 
 
 def test_many_arks_are_named_by_their_host() -> None:
     arks = [f"ark:12345/x{number}" for number in range(13)]
-    command = triage_command({"host": "a.example", "arks": 13}, arks, "audit.db")
-    assert command == 'arkaudit triage acknowledge --host a.example --reason "…" --store audit.db'
+    command = known_command({"host": "a.example", "arks": 13}, arks, "audit.db")
+    assert command == 'arkaudit known add host:a.example --reason "…" --store audit.db'
 
 
 # -- the check-list

@@ -19,7 +19,6 @@ from crawler.spiders.conversation import Ask, AskingRules, Conversation, Finishe
 from crawler.spiders.runs import verdicts_of_run
 from crawler.store.store import Store
 from crawler.verdicts.readings import CandidateReading
-from crawler.verdicts.verdict import ClosedCollection
 from extractors.model.ark import Ark
 from extractors.model.naan import Registry, RegistryEntry, ResolverTarget
 from tests.test_replaying import observation_of
@@ -184,17 +183,6 @@ def test_a_target_that_was_asked_about_as_a_reading_is_not_asked_again() -> None
     asked = world.talk()
     assert questions(asked, other.url).count(Question.OBJECT) == 1
     assert sorted(world.finished) == sorted(url for _, url in world.targets)
-
-
-def test_a_closed_collection_that_refuses_is_asked_for_a_control() -> None:
-    def refuse(url: str) -> int:
-        return 403 if "/x" in url else 404
-
-    closed = AskingRules(
-        registry=Registry((), "a test"), resolver=R, patience=ONCE, closed=(ClosedCollection("12x45"),)
-    )
-    assert Question.CONTROL in questions(World(["x5"], refuse, closed).talk(), target("x5")[1])
-    assert Question.CONTROL not in questions(World(["x5"], refuse).talk(), target("x5")[1])
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ from reports.remediation.causes import Cause
 from reports.remediation.correcting import _LAYOUT, _WRONG, ONE_FAULT, Place, correction
 from reports.store.frames import load_frames
 from reports.store.inventory import read_inventory
+from reports.store.known_problems import read_known
 from reports.tables.definitions import rows_of
 from reports.tables.report_tables import Tables
 from tests.loopback import read_csv
@@ -64,16 +65,11 @@ def test_the_table_has_the_places_in_the_order_of_the_documents(tmp_path: Path) 
     assert BPT not in set(table["correct"]), "a line break in running text is no fault"
 
 
-def test_decided_problems_get_no_correction(tmp_path: Path) -> None:
-    store = write_world(tmp_path / "world.db")
-    import sqlite3
-
-    with sqlite3.connect(store) as raw:
-        raw.execute(
-            "insert into triage (action, kind, target, at, reason, until, from_file)"
-            " values ('ignore', 'ark', 'ark:53355/cl010120339', '2026-11-01T00:00:00.000+00:00', 'r', '2027-01-01', 0)"
-        )
-    assert list(Tables(load_frames(store))["corrections"]["as_written"]) == [BTV_AT_GALLICA]
+def test_known_problems_get_no_correction(tmp_path: Path) -> None:
+    known = tmp_path / "known.csv"
+    known.write_text("what,state\nark:53355/cl010120339,broken\n")
+    frames = load_frames(write_world(tmp_path / "world.db"), known_list=read_known(known))
+    assert list(Tables(frames)["corrections"]["as_written"]) == [BTV_AT_GALLICA]
 
 
 def test_no_correction_can_run_in_a_spreadsheet(tmp_path: Path) -> None:

@@ -40,7 +40,6 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> bytes:
         for _ in range(2):
             done = run_command("run", *ON_LOOPBACK, "--resolver", resolver, "--store", path, "--no-resume", resolver)
             assert done.returncode == 0, done.stderr
-    assert run_verb(VERBS["triage acknowledge"], path).returncode == 0
     assert not path.with_name("a.db-wal").exists()
     return path.read_bytes()
 
@@ -56,9 +55,7 @@ def store(world: bytes, tmp_path: Path) -> Path:
 VERBS = {
     "report": ("report", "--store", "{store}", "--out", "{new}", "--format", "csv"),
     "explain": ("explain", ARK, "--store", "{store}"),
-    "triage list": ("triage", "list", "--store", "{store}"),
-    "triage export": ("triage", "export", "--store", "{store}"),
-    "triage acknowledge": ("triage", "acknowledge", "--store", "{store}", "--reason", "known", ARK),
+    "known add": ("known", "add", "--store", "{store}", "--known", "{new}.csv"),
     "recheck": ("recheck", "--dry-run", "--store", "{store}"),
 }
 CHECK = ("store", "check", "--store", "{store}")
@@ -235,7 +232,7 @@ def test_non_file_is_no_store(verb: tuple[str, ...], no_file: Path) -> None:
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1), done.stderr
 
 
-@pytest.mark.parametrize("verb", ["report", "explain", "triage list", "triage export", "store check"])
+@pytest.mark.parametrize("verb", ["report", "explain", "store check"])
 def test_read_only_store_is_read(verb: str, store: Path, tmp_path: Path) -> None:
     folder = tmp_path / "archive"
     folder.mkdir()
@@ -262,7 +259,7 @@ def test_read_only_store_with_leftover_wal_is_read(store: Path, tmp_path: Path) 
             shutil.copyfile(f"{store}{suffix}", f"{folder / 'a.db'}{suffix}")
     with read_only(folder):
         assert set(load_frames(folder / "a.db").run["version"]) == {"of the log"}
-        assert run_verb(VERBS["triage list"], folder / "a.db").returncode == 0
+        assert run_verb(VERBS["explain"], folder / "a.db").returncode == 0
 
 
 # -- TOML
@@ -292,7 +289,6 @@ def assert_one_line(verb: tuple[str, ...], text: str, folder: Path, world: bytes
 @pytest.mark.parametrize("text", DEEP.values(), ids=DEEP.keys())
 def test_malformed_toml_is_one_line(text: str, tmp_path: Path, world: bytes) -> None:
     assert_one_line(("schedule", "list", "-c", "{file}"), text, tmp_path, world)
-    assert_one_line(("triage", "apply", "{file}", "--store", "{store}"), text, tmp_path, world)
 
 
 @pytest.mark.parametrize("verb", [

@@ -154,7 +154,7 @@ def test_action_writes_into_a_folder_whose_name_begins_with_a_hyphen(tmp_path: P
         ),
         pytest.param({"issue": "github:$(touch made)", "seeds": "a.html"}, id="an issue that looks like a command"),
         pytest.param({"fail_on": "brokn", "seeds": "https://a.example/"}, id="a mistyped token"),
-        pytest.param({"baseline": "none.json", "seeds": "arkaudit.toml"}, id="a baseline that is not there"),
+        pytest.param({"known": "none.csv", "seeds": "arkaudit.toml"}, id="a list of known problems that is not there"),
         pytest.param({}, id="nothing to audit"),
     ],
 )

@@ -107,7 +107,7 @@ def test_own_crawl_reaches_every_linked_page_of_the_site(address: str, site: Pat
 
 def test_the_page_about_commands_has_each_of_them(site: Path) -> None:
     page = (site / "commands.html").read_text("utf-8")
-    for words in ("--fail-on", "--dry-run", "arkaudit triage ignore", "--part-size"):
+    for words in ("--fail-on", "--dry-run", "arkaudit known add", "--part-size"):
         assert words in page
     code = [block.get_text() for block in BeautifulSoup(page, "html.parser").select("pre code")]
     assert any("--out report\narkaudit run -c arkaudit.toml\n" in each for each in code), "each line has one example"
@@ -125,7 +125,7 @@ def test_each_command_has_a_manual_page(tmp_path: Path) -> None:
     run_module("tools.documentation.documented_commands", tmp_path)
     page = (tmp_path / "arkaudit-extract.1").read_text("utf-8")
     assert "arkaudit extract thesis.pdf\n" in page
-    assert {"arkaudit.1", "arkaudit-run.1", "arkaudit-triage-ignore.1"} <= {path.name for path in tmp_path.iterdir()}
+    assert {"arkaudit.1", "arkaudit-run.1", "arkaudit-known-add.1"} <= {path.name for path in tmp_path.iterdir()}
 
 
 @pytest.mark.parametrize(

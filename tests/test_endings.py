@@ -91,8 +91,9 @@ def test_run_names_new_failures_only(site: Site, tmp_path: Path) -> None:
     ]
     assert ending_lines(french)[-4].startswith(f"ark:12x45/{GONE} échoue (broken), cité dans ")
     assert ending_lines(french)[-1] == f"le rapport est dans {tmp_path}/report"
-    assert run_command("triage", "acknowledge", f"ark:12x45/{GONE}", "--store", store).returncode == 0
-    assert not any(GONE in line for line in ending_lines(run_command(*run)))
+    known = ("--known", tmp_path / "known.csv")
+    assert run_command("known", "add", f"ark:12x45/{GONE}", "--store", store, *known).returncode == 0
+    assert not any(GONE in line for line in ending_lines(run_command(*run, *known)))
     quiet = run_command(*run, "-q")
     assert (quiet.returncode, quiet.stderr) == (0, "")
 
@@ -151,35 +152,7 @@ def test_an_ending_is_short_and_loses_nothing_without_saying_so(faults: list[Fau
             assert str(len(faults) - MOST_FAULTS) in lines[-1]
 
 
-# -- decisions that are about nothing, and places where nothing can be put
-
-
-def test_a_decision_that_fits_no_ark_is_named_with_its_place(site: Site, tmp_path: Path) -> None:
-    store, triage = tmp_path / "a.db", tmp_path / "triage.toml"
-    triage.write_text(
-        f'[[acknowledge]]\nark = ["ark:12x45/{GONE}",\n  "ark:12x45/nobody"]\n\n'
-        '[[ignore]]\nhost = "old.example.org"\nuntil = 2199-01-01\nreason = "moves"\n'
-    )
-    (tmp_path / "arkaudit.toml").write_text('triage = "triage.toml"\n')
-    config = ("-c", tmp_path / "arkaudit.toml")
-    words = [
-        f"{triage}: acknowledge.0: acknowledge ark ark:12x45/nobody matches no ARK of {store}",
-        f"{triage}: ignore.0: ignore host old.example.org matches no ARK of {store}",
-    ]
-    run = run_command("run", *ON_LOOPBACK, *ONCE, *config, f"{site.url}/", "--store", store)
-    assert [line for line in ending_lines(run) if "matches no ARK" in line] == words
-    (tmp_path / "arkaudit.toml").write_text(f'triage = "triage.toml"\nstore = "{store}"\n')
-    shown = run_command("report", *config)
-    assert [line for line in ending_lines(shown) if "matches no ARK" in line] == words
-    assert run_command("triage", "assign", "--host", "x.example", "--to", "anna", "--store", store).returncode == 0
-    check = run_command("recheck", *ON_LOOPBACK, *config, "--naan", "12x45", "--attempts", "1")
-    suggested = f"arkaudit triage forget --host x.example --store {store}"
-    by_command = f"assign host x.example matches no ARK of {store}; withdraw it by {suggested}"
-    assert [line for line in ending_lines(check) if "matches no ARK" in line] == [*words, by_command]
-    assert run_command(*shlex.split(suggested)[1:]).returncode == 0
-    without_page = ending_lines(run_command("report", "--store", store))
-    assert f"next: arkaudit report --store {store} --out report" in without_page
-    assert not any("x.example" in line for line in without_page)
+# -- places where nothing can be put
 
 
 #: Places that can't be written; the last one claims to be writable, on systems that have it.
@@ -197,7 +170,7 @@ PLACES = ["below a file", "a folder to read only", *(["/proc"] if Path("/proc/se
         pytest.param("check ark:12345/x5 --store {place}/a.db", id="check"),
         pytest.param("check ark:12345/x5 --log-file {place}/a.log", id="a log"),
         pytest.param("report --store {store} --out {place}", id="report"),
-        pytest.param("triage export --store {store} --out {place}/triage.toml", id="decisions"),
+        pytest.param("known add --store {store} --known {place}/known.csv", id="known problems"),
     ],
 )
 @pytest.mark.parametrize("kind", PLACES)

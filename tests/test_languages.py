@@ -29,7 +29,6 @@ from reports.remediation.causes import Cause, Fault
 from reports.store.frames import Frames
 from reports.tables.definitions import NAAN_COLUMN, UNITS
 from reports.tables.headline import Counts, headline
-from reports.tables.known import known_sentence
 from reports.tables.pairs import MOST_NAMED
 from reports.tables.report_tables import TABLES, Report, Tables
 from reports.tables.wording import FORMATS
@@ -536,17 +535,3 @@ def test_all_tables_of_a_year_are_translated(frames: Frames) -> None:
     for language in (FRENCH, GERMAN, SPANISH):
         text = page(earlier, tables, language_choice=LanguageChoice(language))
         assert language.gettext("as before") in text
-
-
-@pytest.mark.parametrize("code", TRANSLATED)
-def test_known_problems_are_translated(code: str) -> None:
-    language = LANGUAGES[code]
-    known = pd.DataFrame(
-        [("known problems", 3, "3 known: 1 acknowledged, 2 ignored until 2026-12-01 to 2027-01-01"),
-         ("known problems: acknowledged", 1, ""), ("known problems: ignored", 2, "")],
-        columns=["measure", "value", "note"],
-    )  # fmt: skip
-    said = known_sentence(known, language)
-    assert language.numeric_day(date(2026, 12, 1)) in said
-    assert language.numeric_day(date(2027, 1, 1)) in said
-    assert "ignored" not in said

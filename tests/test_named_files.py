@@ -3,16 +3,15 @@
 import os
 import socket
 from collections.abc import Callable
-from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 from arkaudit.configuration.config_files import load
-from arkaudit.upkeep.triage_file import load_triage
 from crawler.wire.identity import read_key
 from extractors.model.errors import ArkauditError
 from reports.store.inventory import read_inventory
+from reports.store.known_problems import read_known
 
 
 def _pipe(path: Path) -> None:
@@ -42,8 +41,8 @@ def _with_certificates(path: Path) -> None:
 
 @pytest.mark.parametrize(
     "read",
-    [read_key, lambda path: load_triage(path, now=datetime.now(UTC)), read_inventory, _with_certificates],
-    ids=["key", "triage", "inventory", "certificates"],
+    [read_key, read_known, read_inventory, _with_certificates],
+    ids=["key", "known", "inventory", "certificates"],
 )
 @pytest.mark.parametrize(
     ("place", "words"),

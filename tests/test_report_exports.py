@@ -85,10 +85,10 @@ def test_run_with_failed_page_sends_news_and_ends_with_3(
     reported = report_on(world_store, tmp_path / "report", formats=["html", "csv"])
     [line] = [line for line in capsys.readouterr().err.splitlines() if "could not be made" in line]
     assert line.endswith("as html, which is a bug of arkaudit: ValueError: not the same")
-    assert reported.results.tokens
+    assert reported.tokens
     for fail_on, code in ((["confirmed-broken"], 3), (["broken"], 1)):
         with pytest.raises(SystemExit) as ending:
-            exit_on(fail_on, reported.results.tokens, is_whole=reported.is_whole)
+            exit_on(fail_on, reported.tokens, is_whole=reported.is_whole)
         assert ending.value.code == code
 
 

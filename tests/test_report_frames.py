@@ -72,7 +72,7 @@ DTYPES = {
     "registered": {"naan": "str", "organization": "str"},
     "latest": {"state": "category", "since": "datetime64[ms, UTC]", "strikes": "Int64"},
     "events": {"event": "category", "at": "datetime64[ms, UTC]"},
-    "triage": {"ark_id": "Int64", "treatment": "str", "is_problem": "boolean"},
+    "known": {"ark_id": "Int64", "document": "str", "known": "str"},
     "inventory": {"ark": "str", "closed": "boolean", "is_cited": "boolean", "is_chosen": "boolean"},
     "stock": {"ark": "str", "judged_at": "datetime64[ms, UTC]", "status": "Int64"},
 }

@@ -1,7 +1,7 @@
 """Every table as literal small data, and sums that agree from table to table whatever the world."""
 
 from collections.abc import Mapping
-from dataclasses import fields, replace
+from dataclasses import fields
 from itertools import groupby
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -16,13 +16,10 @@ from crawler.model import schema
 from crawler.model.outcomes import BEST_FIRST, FAMILY_OF, CommitmentOutcome, Family, MetadataOutcome, ObjectOutcome
 from reports.languages.display import ColumnType
 from reports.store.frames import Frames, load_frames
-from reports.store.selections import TRIAGE
-from reports.store.typed_columns import frame_of
 from reports.tables import overviews
 from reports.tables.definitions import DTYPES, rows_of
 from reports.tables.listings import ATTENTION
 from reports.tables.report_tables import TABLES, Tables
-from reports.tables.summary import SUMMARY, sentences
 from reports.tables.wording import (
     COMMITMENT_MEANINGS,
     FAMILY_MEANINGS,
@@ -51,17 +48,6 @@ from tests.report_world import (
 )
 
 TablesByName = Mapping[str, pd.DataFrame]
-
-
-def test_the_note_of_a_measure_is_that_of_this_run_and_not_of_the_one_before(frames: Frames) -> None:
-    def with_known(*decision: str | None) -> Frames:
-        row = (3, MUSEUM, None, *decision, None, True, False)
-        return replace(frames, triage=frame_of(TRIAGE, [row]))
-
-    before = with_known("acknowledged", "acknowledged", "known", None)
-    now = with_known("ignored", "ignored", "a new server", "2199-01-01")
-    table = SUMMARY.table(replace(now, previous=before))
-    assert "1 known: 1 ignored until 2199-01-01." in sentences(table)
 
 
 def rows_as_tuples(table: pd.DataFrame, *columns: str) -> list[tuple[Any, ...]]:

@@ -163,7 +163,8 @@ sys.meta_path.insert(0, _Signalling())
 IMPORTS = [
     ("arkaudit.cli", "--version"), ("click", "--help"), ("arkaudit.configuration.config", "check"), ("pydantic", "check"),
     ("scrapy", "crawl"), ("twisted.internet.asyncioreactor", "check"), ("sqlalchemy", "explain"), ("pandas", "report"),
-    ("crawler.spiders.arks_spider", "run"), ("lxml", "extract"), ("reports.exports", "report"), ("rich.table", "triage"),
+    ("crawler.spiders.arks_spider", "run"), ("lxml", "extract"), ("reports.exports", "report"),
+    ("reports.store.known_problems", "known"),
     ("arkaudit.commands.schedule_command", "schedule"), ("arkaudit.upkeep.stores", "store"),
     ("arkaudit.upkeep.naan_registry", "registry"), ("arkaudit.schedules.notification", "notify"),
 ]  # fmt: skip
@@ -185,7 +186,7 @@ def test_a_signal_while_modules_are_imported_ends_the_command_in_one_line(
     arguments = {
         "check": ["ark:/12345/x"], "crawl": ["http://127.0.0.1:9/"], "run": ["http://127.0.0.1:9/"], "extract": ["-"],
         "explain": ["ark:/12345/x", "--store", "audit.db"],
-        "triage": ["list"], "schedule": ["list", "-c", "a.toml"], "store": ["check"],
+        "known": ["check"], "schedule": ["list", "-c", "a.toml"], "store": ["check"],
         "registry": ["show", "12148"], "notify": ["-c", "a.toml"],
     }.get(verb, [])  # fmt: skip
     (tmp_path / "a.toml").write_text('[audits.a]\nschedule = "0 3 * * *"\nseeds = ["http://127.0.0.1:9/"]\n')

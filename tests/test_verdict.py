@@ -34,7 +34,7 @@ from crawler.verdicts.access import OBJECT_RULES, WORTH
 from crawler.verdicts.commitment import COMMITMENT_RULES, CommitmentFacts
 from crawler.verdicts.inflection import METADATA_RULES
 from crawler.verdicts.rules import RuleTable, VerdictRule
-from crawler.verdicts.verdict import WAYS, ClosedCollection, VerdictContext, judge, skipped_verdict
+from crawler.verdicts.verdict import WAYS, VerdictContext, judge, skipped_verdict
 from extractors.model.ark import Ark
 from tests.vectors import vectors
 
@@ -108,7 +108,6 @@ def verdict_on(vector: dict[str, Any]) -> Verdict:
             controls_again=[facts(Question.CONTROL_AGAIN, told, url) for told in vector.get("controls_again", [])],
             neighbours=vector.get("neighbours", 0),
             copies=vector.get("copies", 0),
-            closed=ClosedCollection(vector["closed"]) if "closed" in vector else None,
             earlier=[observation(Question(name), told, url) for name, told in vector.get("earlier", [])],
             tls={
                 (host, 443): TlsResult(host, 443, False, reason, "") for host, reason in vector.get("tls", {}).items()

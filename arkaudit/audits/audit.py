@@ -224,7 +224,6 @@ class Audit:
             resolver=config.resolver,
             direct=config.resolve.direct,
             legacy=config.resolve.legacy_inflections,
-            closed=config.closed_collections,
             rendering=config.render.enabled,
             patience=config.patience,
         )
@@ -277,7 +276,7 @@ class Audit:
         return {**other_readings(self.store.open_mentions(self.run_id)), **self.readings}
 
     def _background(self) -> Background:
-        return Background(self.registry, self._candidate_readings(), self.config.closed_collections)
+        return Background(self.registry, self._candidate_readings())
 
     # -- verdicts
 
@@ -293,7 +292,7 @@ class Audit:
         settle_readings(self.store, self.run_id)
         asked = self._run_targets()
         registry = background.registry.entries if background.registry else ()
-        rest = (asked, sorted(background.readings.items()), background.closed, registry)
+        rest = (asked, sorted(background.readings.items()), registry)
         basis = fingerprint([__version__, *map(repr, rest)])
         recorded = self.store.begin_verdicts(self.run_id, basis)
         progress.stage(JUDGING, len(asked), done=0 if self.on_verdict else len(recorded))

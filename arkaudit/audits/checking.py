@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,13 +13,11 @@ from arkaudit.audits.audit import Audit, AuditInterrupted, Target
 from arkaudit.audits.resuming import OpenRun, fingerprint, open_run
 from arkaudit.configuration.config import Config
 from arkaudit.output import output_rows as rows
-from arkaudit.output.baseline import RunResults, Subject
 from arkaudit.output.exits import say
 from arkaudit.output.explaining import RunObservations, explanation
 from crawler.answers.mementos import MementoRecord
 from crawler.history.ark_status import ArkState
 from crawler.history.rechecking import KnownArk
-from crawler.history.triaging import TriagedArk, count_words
 from crawler.model.observations import FAMILY_OF, Family, ObjectOutcome, Verdict
 from crawler.model.registry import load_registry
 from crawler.model.resolving import request_url
@@ -30,6 +29,7 @@ from extractors.mentions.mention import Mention
 from extractors.model.ark import Ark
 from extractors.model.errors import UserMistake
 from reports.hints import MOST_FAULTS, MOST_PLACES, Fault, failing_words
+from reports.store.known_problems import NOTHING_KNOWN, KnownProblems
 from reports.tables.wording import place_words
 
 if TYPE_CHECKING:
@@ -53,15 +53,15 @@ class CheckResult:
     rows: Sequence[dict[str, Any]]
     """One row for each line of input, in order; after an interruption only lines with a verdict."""
     interruption: AuditInterrupted | None
-    results: RunResults
-    """Object outcomes of the rows."""
-    known: str
-    """A phrase with the number of known problems."""
+    tokens: Sequence[str]
+    """Object outcomes of the rows, without known problems."""
+    known: int
+    """Number of ARKs with a known problem."""
     faults: tuple[Fault, ...]
     """The first ARKs that fail or are unreachable, without known problems, with the places that cite them."""
     fault_count: int
-    families: tuple[Family, ...]
-    """The family of the outcome of each distinct pair of ARK and URL."""
+    outcomes: Mapping[Pair, ObjectOutcome]
+    """The outcome of each distinct pair of ARK and URL."""
     first_failing: str | None
     """The line of input that names the first failing ARK."""
 
@@ -78,8 +78,8 @@ class CheckRun:
     verdicts: Mapping[Pair, Verdict]
     """Verdicts in the order in which they were first made."""
     interruption: AuditInterrupted | None
-    decided: Mapping[Pair, TriagedArk]
-    """Triage decisions."""
+    known: Collection[Pair]
+    """Those with a known problem."""
     observed: RunObservations | None
     """All observations, if verdicts are explained."""
     mementos: Mapping[str, MementoRecord]
@@ -94,16 +94,20 @@ def check_lines(
     store_file: Path | None,
     *,
     lines: Mapping[str, Sequence[str]] | None,
+    known_list: KnownProblems = NOTHING_KNOWN,
     explain: bool = False,
     resume: bool | None,
 ) -> CheckResult:
     """Resolve and judge the ARKs in the lines *asked*; with *explain* each row explains its verdict.
 
-    *lines* maps a line to the places in files that it was read from. An unfinished check of the same lines is
-    resumed. Raises `crawler.store.StoreError`, and `extractors.model.errors.UserMistake` if no line holds an ARK or
-    the options contradict the check to resume.
+    *lines* maps a line to the places in files that it was read from. problems in *known_list* are counted, not raised. An
+    unfinished check of the same lines is resumed. Raises `crawler.store.StoreError`, and
+    `extractors.model.errors.UserMistake` if no line holds an ARK or the options contradict the check to resume.
     """
-    verdicts, run = judge_lines(asked, _mentions_of(asked), config, store_file, explain=explain, resume=resume)
+    mentions = _mentions_of(asked)
+    verdicts, run = judge_lines(
+        asked, mentions, config, store_file, known_list=known_list, explain=explain, resume=resume
+    )
     judged = [(text, one) for text, one in zip(asked, verdicts, strict=True) if one is not None]
     return _result(judged, run, lines or {})
 
@@ -114,6 +118,7 @@ def judge_lines(
     config: Config,
     store_file: Path | None,
     *,
+    known_list: KnownProblems = NOTHING_KNOWN,
     explain: bool = False,
     resume: bool | None = None,
 ) -> tuple[list[Verdict | str | None], CheckRun]:
@@ -124,7 +129,7 @@ def judge_lines(
     with open_run("check", [fingerprint(asked)], config, store_file, resume=resume) as begun:
         targets = _targets(mentions, begun.config)
         readings = readings_of_mentions((mention, url) for mention, (_, url) in targets.items())
-        run = _run(begun, list(dict.fromkeys(targets.values())), readings, explain=explain)
+        run = _run(begun, known_list, list(dict.fromkeys(targets.values())), readings, explain=explain)
 
     def verdict_on(mention: Mention) -> Verdict | None:
         ark, url = targets[mention]
@@ -134,7 +139,9 @@ def judge_lines(
     return [verdict_on(one) if isinstance(one, Mention) else one for one in mentions], run
 
 
-def recheck_arks(again: Sequence[KnownArk], config: Config, store_file: Path) -> CheckResult:
+def recheck_arks(
+    again: Sequence[KnownArk], config: Config, store_file: Path, *, known_list: KnownProblems = NOTHING_KNOWN
+) -> CheckResult:
     """Request ARKs of a store again at the URLs of their last check.
 
     A check of the same ARKs that was killed before it judged anything is resumed. Raises `crawler.store.StoreError`.
@@ -142,18 +149,23 @@ def recheck_arks(again: Sequence[KnownArk], config: Config, store_file: Path) ->
     targets = [(Ark.parse(due_ark.ark), due_ark.request_url) for due_ark in again]
     seeds = ["due", fingerprint([f"{ark} {url}" for ark, url in targets])]
     with open_run("check", seeds, config, store_file, resume=None) as begun:
-        return _result_by_url(_run(begun, targets))
+        return _result_by_url(_run(begun, known_list, targets))
 
 
-def recovered_arks(again: Iterable[KnownArk], outcomes: Mapping[Subject, str]) -> list[KnownArk]:
+def recovered_arks(again: Iterable[KnownArk], outcomes: Mapping[Pair, ObjectOutcome]) -> list[KnownArk]:
     """Return the ARKs that failed or gave no answer before a check with these *outcomes*, and work now."""
     ill = (ArkState.FAILING, ArkState.CONFIRMED_BROKEN, ArkState.FLAPPING)
-    now = ((one, outcomes.get(Subject(ark=one.ark, url=one.request_url))) for one in again if one.state in ill)
-    return [one for one, outcome in now if outcome and FAMILY_OF[ObjectOutcome(outcome)] is Family.WORKS]
+    now = ((one, outcomes.get((one.ark, one.request_url))) for one in again if one.state in ill)
+    return [one for one, outcome in now if outcome is not None and outcome.family is Family.WORKS]
 
 
 def check_dataset_arks(
-    dataset: DatasetDocuments, config: Config, store_file: Path | None, *, resume: bool | None
+    dataset: DatasetDocuments,
+    config: Config,
+    store_file: Path | None,
+    *,
+    known_list: KnownProblems = NOTHING_KNOWN,
+    resume: bool | None,
 ) -> CheckResult:
     """Store the documents of a *dataset*, then resolve each ARK that they cite once at each request URL.
 
@@ -164,11 +176,12 @@ def check_dataset_arks(
     with open_run("check", seeds, config, store_file, resume=resume) as begun:
         # A part of a dataset does not show how many more documents cite an ARK.
         most = None if dataset.is_whole else MOST_PLACES
-        return _result_by_url(_run(begun, dataset=dataset, most_places=most))
+        return _result_by_url(_run(begun, known_list, dataset=dataset, most_places=most))
 
 
 def _run(
     begun: OpenRun,
+    known_list: KnownProblems,
     targets: Sequence[Target] | None = None,
     readings: Mapping[str, Sequence[CandidateReading]] | None = None,
     *,
@@ -190,7 +203,7 @@ def _run(
         if targets is None:
             targets = sorted((ark, url) for ark, url in store.cited_arks(run_id) if not registry.is_shoulder(ark))
             readings = other_readings(store.open_mentions(run_id))
-        background = Background(registry, readings or {}, closed=config.closed_collections)
+        background = Background(registry, readings or {})
         for verdict in verdicts_of_run(store, run_id, targets, background):
             collect(verdict)
     else:
@@ -199,13 +212,15 @@ def _run(
             run_id = audit.run("check", begun.decision)
         except AuditInterrupted as stopped:
             run_id, interruption = stopped.run_id, stopped
-    decided = store.triaged_arks(run_id)
-    first_problems = _problems(verdicts.values(), decided)[:MOST_FAULTS]
+    day = datetime.now(UTC).date()
+    problems = store.problems(run_id) if known_list else {}
+    accepted = {pair for pair, problem in problems.items() if known_list.accepts(problem, day)}
+    first_problems = _problems(verdicts.values(), accepted)[:MOST_FAULTS]
     places = store.places_of([_pair(verdict) for verdict in first_problems])
     return CheckRun(
         verdicts,
         interruption,
-        decided,
+        accepted,
         RunObservations(store.observations(run_id)) if explain else None,
         {record.request_url: record for record in store.mementos(run_id)},
         {pair: some[:most_places] for pair, some in places.items()},
@@ -222,26 +237,20 @@ def _result(
 ) -> CheckResult:
     """Return the result of a check from each line with its verdict, or with the reason why it holds no ARK."""
     printed: list[dict[str, Any]] = []
-    outcomes: dict[Subject, str] = {}
-    tokens: list[tuple[Subject, str]] = []
+    tokens: list[str] = []
     texts: defaultdict[Pair, dict[str, None]] = defaultdict(dict)
     distinct: dict[Pair, Verdict] = {}
     for text, verdict in judged:
-        is_known = False
         if isinstance(verdict, Verdict):
             pair = _pair(verdict)
-            subject = Subject(ark=pair[0], url=pair[1])
             printed.append(_row(text, verdict, run))
-            is_known = _is_known(verdict, run.decided)
             distinct[pair] = verdict
             texts[pair][text] = None
         else:
             printed.append(rows.invalid_row(text, verdict))
-            subject = Subject(line=text)
-        outcome = outcomes[subject] = printed[-1]["object"]["outcome"]
-        if not is_known:
-            tokens.append((subject, outcome))
-    problems = _problems(distinct.values(), run.decided)
+        if not isinstance(verdict, Verdict) or _pair(verdict) not in run.known:
+            tokens.append(printed[-1]["object"]["outcome"])
+    problems = _problems(distinct.values(), run.known)
 
     def fault(verdict: Verdict) -> Fault:
         pair, outcome = _pair(verdict), verdict.object.outcome
@@ -254,11 +263,11 @@ def _result(
     return CheckResult(
         printed,
         run.interruption,
-        RunResults(outcomes, tokens),
-        count_words(run.decided),
+        tokens,
+        known=len({ark for ark, _ in run.known}),
         faults=tuple(map(fault, problems[:MOST_FAULTS])),
         fault_count=len(problems),
-        families=tuple(FAMILY_OF[verdict.object.outcome] for verdict in distinct.values()),
+        outcomes={pair: verdict.object.outcome for pair, verdict in distinct.items()},
         first_failing=next(iter(texts[_pair(problems[0])])) if problems else None,
     )
 
@@ -267,15 +276,10 @@ def _pair(verdict: Verdict) -> Pair:
     return str(verdict.ark), verdict.request_url
 
 
-def _problems(verdicts: Iterable[Verdict], decided: Mapping[Pair, TriagedArk]) -> list[Verdict]:
+def _problems(verdicts: Iterable[Verdict], known_pairs: Collection[Pair]) -> list[Verdict]:
     """Return failing ARKs, then unreachable ones, without known problems."""
-    open_verdicts = [one for one in verdicts if not _is_known(one, decided)]
+    open_verdicts = [one for one in verdicts if _pair(one) not in known_pairs]
     return [one for family in _PROBLEM_FAMILIES for one in open_verdicts if FAMILY_OF[one.object.outcome] is family]
-
-
-def _is_known(verdict: Verdict, decided: Mapping[Pair, TriagedArk]) -> bool:
-    treated = decided.get(_pair(verdict))
-    return treated is not None and treated.is_known
 
 
 def targets(asked: Sequence[str], config: Config) -> list[tuple[Ark, str]]:

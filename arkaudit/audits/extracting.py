@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import io
 import json
-import os
 import shutil
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from datetime import date
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, BinaryIO, TextIO, TypeVar
 
-from arkaudit.output.baseline import READ, UNREADABLE, RunResults, Subject
 from arkaudit.output.exits import say
 from arkaudit.output.progress import Progress
+from crawler.model.observations import Problem
 from crawler.model.outcomes import MISTYPED
 from crawler.spiders.seeds import Seeds
-from extractors.archives.members import INSIDE, ArchiveMember
+from extractors.archives.members import ArchiveMember
 from extractors.documents import STANDARD_INPUT, Document, document_name, documents_in, documents_in_file
 from extractors.model.check_characters import CheckCharacter
 from extractors.model.documents import ABOUT_CITATIONS, Finding
@@ -26,6 +26,7 @@ from extractors.model.errors import RunInterrupted
 from extractors.two_passes import DocumentSummary, RenderedDocument, TwoPasses
 from reports.hints import MOST_FAULTS, Fault
 from reports.languages.display import count_noun
+from reports.store.known_problems import NOTHING_KNOWN, UNREADABLE, KnownProblems
 from reports.tables.wording import place_words
 
 if TYPE_CHECKING:
@@ -102,13 +103,10 @@ class MistypedArk:
     line: int
     """0 for documents without lines."""
     as_written: str
+    ark: str
+    """In normal form."""
     suggestions: tuple[str, ...]
     """For the first mistyped ARKs of a document."""
-
-    @property
-    def subject(self) -> Subject:
-        """The key of the citation in a baseline: the document, and the ARK as written."""
-        return Subject(self.document, self.as_written)
 
     @property
     def words(self) -> str:
@@ -139,7 +137,9 @@ class CountedDocument:
             (one.page or 0, one.as_written): one for one in reversed(mentions) if one.check is CheckCharacter.FAILS
         }
         mistyped = [
-            MistypedArk(name, page, one.line or 0, written, one.suggestions if index < MOST_FAULTS else ())
+            MistypedArk(
+                name, page, one.line or 0, written, str(one.ark), one.suggestions if index < MOST_FAULTS else ()
+            )
             for index, ((page, written), one) in enumerate(sorted(failing.items(), key=itemgetter(0)))
         ]
         citations = {one.citation for one in mentions}
@@ -149,8 +149,10 @@ class CountedDocument:
 
 @dataclass(slots=True)
 class ExtractTotal:
-    """Totals of all documents that were read."""
+    """Totals of all documents that were read, in which *known* problems of a *day* count apart."""
 
+    known: KnownProblems = NOTHING_KNOWN
+    day: date = date.min
     read: int = 0
     citations: int = 0
     repaired: int = 0
@@ -160,11 +162,14 @@ class ExtractTotal:
     """Documents without a byte."""
     unread: list[str] = field(default_factory=list)
     mistyped: list[MistypedArk] = field(default_factory=list)
-    outcomes: dict[Subject, str] = field(default_factory=dict)
-    """The outcome of each document that was not read as a whole; with a baseline, of all documents."""
+    """Mistyped citations that are no known problems."""
+    accepted: int = 0
+    """Number of known problems."""
+    is_unread: bool = False
+    """True if a document was not read as a whole, which is no known problem."""
 
-    def add(self, document: DocumentSummary, counts: CountedDocument, *, keeps_name: bool) -> None:
-        """Count one document and its citations; keep its outcome if *keeps_name*, or if it is `UNREADABLE`."""
+    def add(self, document: DocumentSummary, counts: CountedDocument) -> None:
+        """Count one document and its citations."""
         is_empty = False
         self.in_part += document.is_read_in_part
         if document.is_unreadable:
@@ -174,25 +179,25 @@ class ExtractTotal:
             is_empty = any(finding.kind == "empty" for finding in document.findings)
             self.empty += is_empty
         is_whole = not (document.is_unreadable or document.is_read_in_part or is_empty)
-        if keeps_name or not is_whole:
-            self.outcomes[Subject(document.name)] = READ if is_whole else UNREADABLE
+        if not is_whole:
+            is_known = self._is_known(Problem(UNREADABLE, documents=(document.name,)))
+            self.accepted += is_known
+            self.is_unread |= not is_known
         self.citations += counts.citations
         self.repaired += counts.repaired
-        self.mistyped += counts.mistyped
+        raised = [
+            one for one in counts.mistyped if not self._is_known(Problem(MISTYPED, one.ark, documents=(one.document,)))
+        ]
+        self.accepted += len(counts.mistyped) - len(raised)
+        self.mistyped += raised
+
+    def _is_known(self, problem: Problem) -> bool:
+        return bool(self.known) and self.known.accepts(problem, self.day)
 
     @property
-    def results(self) -> RunResults:
+    def tokens(self) -> list[str]:
         """The tokens for `--fail-on`."""
-        outcomes = self.outcomes | dict.fromkeys((one.subject for one in self.mistyped), MISTYPED)
-        return RunResults(outcomes, [pair for pair in outcomes.items() if pair[1] != READ])
-
-    def is_gone(self, subject: Subject) -> bool:
-        """Return True if a citation is no longer in its document, or the file of the document no longer exists."""
-        if subject.ark and self.outcomes.get(Subject(subject.document)) == READ:
-            return True
-        file = subject.document.partition(INSIDE)[0]
-        # A name with escaped bytes is not the name of its file.
-        return file not in ("", STANDARD_INPUT) and "://" not in file and "\\" not in file and not os.path.lexists(file)
+        return [MISTYPED] * bool(self.mistyped) + [UNREADABLE] * self.is_unread
 
     @property
     def faults(self) -> list[Fault]:
@@ -212,9 +217,9 @@ class ExtractTotal:
         not_readable = f", {len(self.unread):,} not readable" if self.unread else ""
         repaired = f", {self.repaired:,} repaired" if self.repaired else ""
         mistyped = f", {len(self.mistyped):,} mistyped" if self.mistyped else ""
-        return (
-            f"{documents}{in_part}{empty}{not_readable}; {count_noun(self.citations, 'citation')}{repaired}{mistyped}"
-        )
+        accepted = f"; {count_noun(self.accepted, 'known problem')}" if self.accepted else ""
+        citations = count_noun(self.citations, "citation")
+        return f"{documents}{in_part}{empty}{not_readable}; {citations}{repaired}{mistyped}{accepted}"
 
 
 def report_findings(document: str, findings: Sequence[Finding], to: TextIO | None) -> None:

@@ -14,13 +14,13 @@ import click
 from arkaudit.commands.options import (
     GroupedCommand,
     audit_option,
-    baseline_options,
     config_of,
     crawl_options,
     dry_run_option,
     fail_on_option,
     file_option,
     format_option,
+    known_option,
     lang_option,
     request_options,
     resume_option,
@@ -101,7 +101,7 @@ def crawl(
 @audit_option
 @click.option("--scheduled", type=click.DateTime(["%Y-%m-%dT%H:%M:%S%z"]), hidden=True)
 @fail_on_option
-@baseline_options
+@known_option
 @click.option(
     "--issue", metavar="SERVICE:REPOSITORY", help="Keep an issue about failing ARKs there, e.g. github:owner/repo."
 )
@@ -118,8 +118,6 @@ def run(
     audit: str | None,
     scheduled: datetime | None,
     fail_on: tuple[str, ...],
-    baseline: Path | None,
-    write_baseline: Path | None,
     config_file: Path | None,
     **options: Any,
 ) -> None:
@@ -135,18 +133,16 @@ def run(
     """
     from arkaudit.audits.audit import Audit
     from arkaudit.audits.resuming import note_reported, open_run
-    from arkaudit.output.baseline import UNREADABLE, Baseline, RunResults, Subject
     from arkaudit.output.reporting import report_on
     from arkaudit.schedules.notification import send_news
     from arkaudit.schedules.overview import keep_status, status_key
     from arkaudit.upkeep.preflight import checks_before_run
-    from arkaudit.upkeep.triage_file import apply_to, report_idle, triage_of
+    from crawler.model.observations import Problem
     from reports.languages import LanguageChoice
+    from reports.store.known_problems import UNREADABLE, read_known
 
-    accepted = Baseline.read(baseline, write_baseline)
-    fail_on = tuple(accepted.fail_on(fail_on))
     config = config_of(config_file, options, audit=audit)
-    decided = triage_of(config, now=datetime.now(UTC))
+    known_list = read_known(config.known.file)
     seeds = seeds or tuple(config.seeds)
     named = _seeds(seeds, resume=resume)
     store_file = store_file or config.store or Path("audit.db")
@@ -162,41 +158,37 @@ def run(
         return
     with _turn(config, config_file, scheduled):
         with open_run("run", seeds, config, store_file, resume=resume) as begun:
-            if decided is not None:
-                apply_to(begun.store, decided)
             run_id = begun.finished_run
             if run_id is None:
                 seeded = begun.seeds(named)
                 one = Audit(begun.config, begun.store, seeded, on_document=_tell_findings)
                 run_id = one.run("run", begun.decision)
-            report_idle(begun.store.idle_decisions(), decided, store_file)
             is_read = begun.store.has_read_seed(run_id)
             unread = [words for words, _ in begun.store.unread(run_id)]
             dead_sources = begun.store.dead_sources(run_id)
-        key = status_key(store_file)
+        key = status_key(store_file, config.known.file)
         reported = report_on(
             store_file,
             out,
             formats=formats,
             run_id=run_id,
             inventory=config.inventory,
+            known_list=known_list,
             language_choice=LanguageChoice.parse(lang or config.report.lang),
             is_ending=True,
             has_status=config.name is not None,
         )
-        is_unchanged = key is not None and key == status_key(store_file)
+        is_unchanged = key is not None and key == status_key(store_file, config.known.file)
         if config.notify.is_wanted:
-            send_news(config, store_file, reported.report, config_file=config_file)
+            send_news(config, store_file, reported.report, known_list=known_list, config_file=config_file)
         note_reported(store_file, run_id)
-        if is_unchanged and reported.status and config.name and config_file:
-            keep_status(config.name, config_file, store_file, reported.status)
+        if key is not None and is_unchanged and reported.status and config.name and config_file:
+            keep_status(config.name, config_file, key, reported.status)
         if not is_read:
             end_unread("no seed", unread)
-        dead = [(Subject(url), UNREADABLE) for url in dead_sources]
-        found = RunResults({**reported.results.outcomes, **dict(dead)}, [*reported.results.tokens_by_subject, *dead])
-        is_whole = UNREADABLE not in found.outcomes.values() and not (config.crawl.max_pages or config.crawl.max_time)
-        new = accepted.without_accepted(found, fail_on, lambda one: is_whole and (bool(one.url) or not one.ark))
-        exit_on(fail_on, new.tokens, is_whole=reported.is_whole)
+        today = datetime.now(UTC).date()
+        dead = [name for name in dead_sources if not known_list.accepts(Problem(UNREADABLE, documents=(name,)), today)]
+        exit_on(fail_on, [*reported.tokens, *(UNREADABLE for _ in dead)], is_whole=reported.is_whole)
 
 
 @contextmanager

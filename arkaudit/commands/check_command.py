@@ -11,11 +11,11 @@ import click
 
 from arkaudit.commands.options import (
     GroupedCommand,
-    baseline_options,
     config_of,
     dry_run_option,
     fail_on_option,
     inventory_option,
+    known_option,
     max_time_option,
     repeatable,
     request_options,
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from arkaudit.audits.checking import CheckResult
     from arkaudit.configuration.config import Config
     from arkaudit.datasets.documents import DatasetDocuments
-    from crawler.history.triaging import KnownSelection
+    from crawler.history.rechecking import ArkSelection
 
 
 @click.command(cls=GroupedCommand)
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 @repeatable("--naan", "chosen_naans", metavar="NAAN", help="With --inventory: only ARKs under this NAAN. Repeatable.")
 @repeatable("--prefix", "prefixes", metavar="ARK", help="With --inventory: only ARKs that begin so. Repeatable.")
 @fail_on_option
-@baseline_options
+@known_option
 @max_time_option
 @request_options
 def check(
@@ -64,8 +64,6 @@ def check(
     chosen_naans: tuple[str, ...],
     prefixes: tuple[str, ...],
     fail_on: tuple[str, ...],
-    baseline: Path | None,
-    write_baseline: Path | None,
     config_file: Path | None,
     **options: Any,
 ) -> None:
@@ -78,12 +76,11 @@ def check(
     arkaudit check --inventory ours.csv --store audit.db
     arkaudit check --inventory ours.csv --prefix ark:12148/bpt6
     """  # fmt: skip
-    from arkaudit.output.baseline import Baseline
     from crawler.spiders.seeds import split_arks
+    from reports.store.known_problems import read_known
 
-    accepted = Baseline.read(baseline, write_baseline)
-    fail_on = tuple(accepted.fail_on(fail_on))
     config = config_of(config_file, options)
+    known_list = read_known(config.known.file)
     dataset = _dataset(from_file)
     selection = selection_of(chosen_naans, prefixes, ())
     if selection and (inventory is None or arks or from_file is not None):
@@ -111,7 +108,7 @@ def check(
     from arkaudit.audits.checking import check_dataset_arks, check_lines
 
     if dataset is not None:
-        done = check_dataset_arks(dataset, config, store_file, resume=resume)
+        done = check_dataset_arks(dataset, config, store_file, known_list=known_list, resume=resume)
     else:
         lines: defaultdict[str, list[str]] = defaultdict(list, logged)
         for number, line in from_lines.items():
@@ -119,19 +116,16 @@ def check(
                 lines[text].append(f"{from_file}:{number}")
         for text in listed:
             lines[text].append(str(inventory))
-        done = check_lines(asked, config, store_file, lines=lines, resume=resume)
-    print_check(done, form, config, store_file, config_file)
-    exit_on(fail_on, accepted.without_accepted(done.results, fail_on).tokens)
+        done = check_lines(asked, config, store_file, lines=lines, known_list=known_list, resume=resume)
+    print_check(done, form, store_file, config_file)
+    exit_on(fail_on, done.tokens)
 
 
-def print_check(
-    done: CheckResult, form: str, config: Config, store_file: Path | None, config_file: Path | None
-) -> None:
+def print_check(done: CheckResult, form: str, store_file: Path | None, config_file: Path | None) -> None:
     """Print the verdicts of a check, and how it ended."""
     from rich.console import Console
 
     from arkaudit.output.output_rows import print_verdicts, write_jsonl
-    from arkaudit.upkeep.triage_file import report_idle_in
 
     with also_in(store_file):
         if form == "table":
@@ -140,9 +134,7 @@ def print_check(
             write_jsonl(done.rows, sys.stdout)
     if done.interruption is not None:
         end_interrupted(can_go_on=store_file is not None, is_by_time=done.interruption.is_by_time)
-    if store_file is not None:
-        report_idle_in(store_file, config)
-    total = check_total(done.families, done.lines_without_ark, done.known)
+    total = check_total((outcome.family for outcome in done.outcomes.values()), done.lines_without_ark, done.known)
     hint = after_check(done.first_failing, store_file, config_file)
     print_ending(done.faults, done.fault_count, total, hint)
 
@@ -184,7 +176,7 @@ def lines_of(source: str | None) -> dict[int, str]:
     return {number: line for number, line in numbered if line}
 
 
-def _arks_of_inventory(path: Path | None, selection: KnownSelection) -> list[str]:
+def _arks_of_inventory(path: Path | None, selection: ArkSelection) -> list[str]:
     """Return the selected ARKs of an inventory."""
     if path is None:
         return []
@@ -195,9 +187,9 @@ def _arks_of_inventory(path: Path | None, selection: KnownSelection) -> list[str
 
 def selection_of(
     naans: tuple[str, ...], prefixes: tuple[str, ...], hosts: tuple[str, ...], arks: tuple[str, ...] = ()
-) -> KnownSelection:
+) -> ArkSelection:
     """Return the selection of ARKs by NAAN, beginning, host of the request URL, and name. Raises `UserMistake`."""
-    from crawler.history.triaging import KnownSelection, beginning_of
+    from crawler.history.rechecking import ArkSelection, beginning_of
     from extractors.model.ark import Ark
 
     try:
@@ -205,6 +197,4 @@ def selection_of(
         named = tuple(str(Ark.parse(ark)) for ark in arks)
     except ValueError as problem:
         raise UserMistake(str(problem)) from None
-    return KnownSelection(
-        tuple(naan.lower() for naan in naans), beginnings, tuple(host.lower() for host in hosts), named
-    )
+    return ArkSelection(tuple(naan.lower() for naan in naans), beginnings, tuple(host.lower() for host in hosts), named)

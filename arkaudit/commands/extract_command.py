@@ -6,6 +6,7 @@ import logging
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from datetime import UTC, datetime
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -15,11 +16,11 @@ import click
 
 from arkaudit.commands.options import (
     asked_level,
-    baseline_options,
     config_of,
     flag,
     from_places_option,
     jobs_option,
+    known_option,
     listed_places,
     repeatable,
     request_options,
@@ -54,7 +55,7 @@ if TYPE_CHECKING:
     type=click.Choice([NEVER, DocumentOutcome.UNREADABLE.value, MISTYPED]),
     help="Exit with 1 if a document or a part of it is unreadable, or cites a mistyped ARK. Repeatable.",
 )
-@baseline_options
+@known_option
 @jobs_option
 @request_options
 def extract(
@@ -65,8 +66,6 @@ def extract(
     unique: bool,
     findings: Path | None,
     fail_on: tuple[str, ...],
-    baseline: Path | None,
-    write_baseline: Path | None,
     jobs: int | None,
     config_file: Path | None,
     **options: Any,
@@ -84,20 +83,18 @@ def extract(
     from arkaudit.audits.extracting import CountedDocument, ExtractTotal, documents, report_findings
     from arkaudit.output import logs
     from arkaudit.output import output_rows as rows
-    from arkaudit.output.baseline import Baseline
     from crawler.spiders.seeds import Seeds
     from extractors.documents import mention_rows
     from extractors.mentions.rows import ALL_COLUMNS, MAIN_COLUMNS
+    from reports.store.known_problems import read_known
 
     places = (*places, *listed_places(from_file)) if from_file is not None else places
     if not places:
         raise UserMistake("nothing to read: give files, folders or URLs, or --from FILE")
-    accepted = Baseline.read(baseline, write_baseline)
     if unique and form:
         raise UserMistake("--unique is a format of its own: give it without --format")
     if all_columns and form != "csv":
         raise UserMistake("--all-columns is for --format csv")
-    fail_on = tuple(accepted.fail_on(fail_on, (MISTYPED, DocumentOutcome.UNREADABLE.value)))
     form = "unique" if unique else form or ("table" if sys.stdout.isatty() else "jsonl")
     seeds = Seeds.parse(path for path in places if path != "-")
     is_plain = config_file is None and asked_level() is None and all(value in (None, ()) for value in options.values())
@@ -108,7 +105,8 @@ def extract(
     else:
         config = config_of(config_file, options)
     processes = jobs or (config.jobs if config is not None else None) or cores()
-    total = ExtractTotal()
+    known_list = read_known(config.known.file if config is not None else None)
+    total = ExtractTotal(known_list, datetime.now(UTC).date())
     with ExitStack() as stack:
         try:
             to_findings = stack.enter_context(findings.open("w", encoding="utf-8")) if findings else None
@@ -120,7 +118,7 @@ def extract(
             for rendered in documents(seeds, counted, standard_input="-" in places, jobs=processes, config=config):
                 document = rendered.summary
                 report_findings(document.name, document.findings, to_findings)
-                total.add(document, rendered.value, keeps_name=bool(accepted))
+                total.add(document, rendered.value)
                 yield rendered.value.made
 
         if form == "table":
@@ -139,11 +137,9 @@ def extract(
             rows.write_all(read(partial(rows.mention_lines, is_utf8=rows.is_utf8(sys.stdout))), sys.stdout)
     if not total.read:
         end_unread("nothing", total.unread)
-    new = accepted.without_accepted(total.results, fail_on, total.is_gone, names_new=False)
-    is_failing = MISTYPED in fail_on and MISTYPED in new.tokens
+    is_failing = MISTYPED in fail_on
     for mistyped in total.mistyped if is_failing else ():
-        if (mistyped.subject, MISTYPED) in new.tokens_by_subject:
-            say(mistyped.words, level=logging.WARNING)
+        say(mistyped.words, level=logging.WARNING)
     faults = [] if is_failing else total.faults
     print_ending(
         faults,
@@ -151,4 +147,4 @@ def extract(
         total.words,
         after_extract(places, config_file) if total.citations else None,
     )
-    exit_on(fail_on, new.tokens)
+    exit_on(fail_on, total.tokens)

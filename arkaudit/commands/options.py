@@ -78,6 +78,7 @@ _RENAMED = {
     "oai_from": "crawl.oai.from",
     "oai_until": "crawl.oai.until",
     "issue": "notify.issue",
+    "known": "known.file",
 }
 
 
@@ -92,7 +93,7 @@ _GROUPS = {
         *("user_agent", "contact"),
     ),
     "Network": ("connect_to", "only_routed", "ca_file", "allow_address"),
-    "Report": ("out", "formats", "lang", "inventory", "naans", "documents", "only", "since", "run_id"),
+    "Report": ("out", "formats", "lang", "inventory", "known", "naans", "documents", "only", "since", "run_id"),
     "Messages and log": ("verbose", "quiet", "color", "log_file", "log_level", "log_format"),
 }
 
@@ -279,15 +280,16 @@ def fail_on_option(command: Command) -> Command:
         type=WordChoice([NEVER, *TOKENS]),
         metavar="TOKEN",
         help="Exit with 1 if an ARK or document has this outcome, or a more severe one of its kind. Known problems "
-        "(arkaudit triage) do not count. Repeatable.",
+        "(--known) do not count. Repeatable.",
     )(command)
 
 
-baseline_options = with_options(
-    file_option("--baseline", help="Exit with 1 only for problems that this file does not hold."),
-    file_option("--write-baseline", help="Write the problems that --fail-on names into this file, for --baseline."),
+known_option = file_option(
+    "--known",
+    metavar="FILE",
+    help="A list of known problems as CSV: columns what, state, reason, until, who (arkaudit known add).",
 )
-"""The options for the problems that a CI job accepts."""
+"""The option for the list of known problems."""
 
 
 def format_option(command: Command) -> Command:

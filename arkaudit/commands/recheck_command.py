@@ -18,6 +18,7 @@ from arkaudit.commands.options import (
     dry_run_option,
     fail_on_option,
     flag,
+    known_option,
     max_time_option,
     repeatable,
     request_options,
@@ -31,8 +32,7 @@ from reports.languages.display import count_noun
 
 if TYPE_CHECKING:
     from arkaudit.configuration.config import Config
-    from crawler.history.rechecking import KnownArk
-    from crawler.history.triaging import KnownSelection
+    from crawler.history.rechecking import ArkSelection, KnownArk
 
 
 @click.command(cls=GroupedCommand)
@@ -53,6 +53,7 @@ if TYPE_CHECKING:
 @verdict_format_option
 @dry_run_option
 @fail_on_option
+@known_option
 @audit_option
 @max_time_option
 @request_options
@@ -80,7 +81,10 @@ def recheck(
     arkaudit recheck --store audit.db --host old.example.org --limit 100
     arkaudit recheck --store audit.db --ark ark:12148/btv1b8449691v
     """  # fmt: skip
+    from reports.store.known_problems import read_known
+
     config = config_of(config_file, options, audit=audit)
+    known_list = read_known(config.known.file)
     selection = selection_of(chosen_naans, prefixes, hosts, named_arks)
     store_file = store_file or config.store or Path("audit.db")
     if causes:
@@ -96,14 +100,14 @@ def recheck(
         return
     from arkaudit.audits.checking import recheck_arks, recovered_arks
 
-    done = recheck_arks(arks, config, store_file)
-    print_check(done, form, config, store_file, config_file)
-    recovered = recovered_arks(arks, done.results.outcomes)
+    done = recheck_arks(arks, config, store_file, known_list=known_list)
+    print_check(done, form, store_file, config_file)
+    recovered = recovered_arks(arks, done.outcomes)
     for one in recovered[:_MOST_SHOWN]:
         say(f"works again: {one.ark}, at {one.request_url}")
     if len(recovered) > _MOST_SHOWN:
         say(f"works again: {count_noun(len(recovered) - _MOST_SHOWN, 'more ARK')}")
-    exit_on(fail_on, done.results.tokens)
+    exit_on(fail_on, done.tokens)
 
 
 #: Number of recovered ARKs that are printed one by one.
@@ -126,14 +130,13 @@ def _arks_of_causes(store_file: Path, causes: Sequence[str]) -> dict[str, frozen
 
 
 def _arks_to_check(
-    store_file: Path, config: Config, selection: KnownSelection, *, is_due: bool, limit: int | None, is_dry: bool
+    store_file: Path, config: Config, selection: ArkSelection, *, is_due: bool, limit: int | None, is_dry: bool
 ) -> list[KnownArk]:
     """Return at most *limit* ARKs of a *selection* in the store to check, in order, and print their number.
 
-    With *is_due* only those that are due. Unless *is_dry*, the policy and triage decisions of the configuration are
-    stored first. Raises `UserMistake` if there is no store or the selection is empty, and `crawler.store.StoreError`.
+    With *is_due* only those that are due. Unless *is_dry*, the policy of the configuration is stored first. Raises
+    `UserMistake` if there is no store or the selection is empty, and `crawler.store.StoreError`.
     """
-    from arkaudit.upkeep.triage_file import apply_to, triage_of
     from crawler.history.ark_status import ArkState
     from crawler.history.rechecking import due_arks, interleave_hosts, without_times_ahead
     from crawler.model.registry import load_registry
@@ -143,12 +146,9 @@ def _arks_to_check(
     intervals, now = config.recheck.intervals, datetime.now(UTC)
     if not is_file(store_file):
         raise UserMistake(f"there is no store at {store_file}")
-    given = triage_of(config, now=now)
     with Store.open(store_file) as store:
         if not is_dry:
             store.set_status_policy(config.recheck.status_policy)
-            if given is not None:
-                apply_to(store, given)
         selected = filter(selection.holds, store.known_arks()) if selection else store.known_arks()
         known_arks = [without_times_ahead(one, now) for one in selected]
     following = None

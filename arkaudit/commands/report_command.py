@@ -18,6 +18,7 @@ from arkaudit.commands.options import (
     file_option,
     format_option,
     inventory_option,
+    known_option,
     lang_option,
     store_option,
 )
@@ -46,7 +47,8 @@ from reports.remediation.targets import LAYOUTS
     "updates of ezid or arklet take it.  [default: table]",
 )
 @fail_on_option
-@config_option(help="A configuration with store, inventory and language.")
+@known_option
+@config_option(help="A configuration with store, inventory, known problems and language.")
 @audit_option
 @click.pass_context
 def report(
@@ -64,6 +66,7 @@ def report(
     lang: str | None,
     targets_for: str | None,
     fail_on: tuple[str, ...],
+    known: Path | None,
     config_file: Path | None,
     audit: str | None,
 ) -> None:
@@ -83,16 +86,16 @@ def report(
         _report_on_dataset(context, dataset, out, formats, lang)
         return
     from arkaudit.output.reporting import report_on
-    from arkaudit.upkeep.triage_file import report_idle_in
 
-    config = None
     if config_file is not None or audit is not None:
         config = config_of(config_file, {}, audit=audit)
         is_given = context.get_parameter_source("store_file") is not ParameterSource.DEFAULT
         store_file = store_file if is_given else config.store or store_file
         inventory = inventory or config.inventory
+        known = known or config.known.file
         lang = lang or config.report.lang
     from reports.languages import LanguageChoice
+    from reports.store.known_problems import read_known
     from reports.tables.filters import Choice
 
     if targets_for is not None and (out is None or out == Path("-")):
@@ -106,11 +109,11 @@ def report(
         since=since,
         choice=choice,
         inventory=inventory,
+        known_list=read_known(known),
         language_choice=LanguageChoice.parse(lang),
         targets_for=targets_for,
     )
-    report_idle_in(store_file, config, is_read_only=True)
-    exit_on(fail_on, summary.results.tokens, is_whole=summary.is_whole)
+    exit_on(fail_on, summary.tokens, is_whole=summary.is_whole)
 
 
 def _report_on_dataset(

@@ -14,7 +14,6 @@ from arkaudit import __version__
 from arkaudit.configuration.issue_address import IssueAddress
 from arkaudit.configuration.setting_values import (
     AddressTexts,
-    ArkBeginning,
     Contact,
     Cookies,
     CronExpression,
@@ -48,7 +47,6 @@ from crawler.model.resolving import Patience
 from crawler.politeness.pacing import Allowance, Allowances, is_own
 from crawler.rendering import PageLimits, RenderOptions, find_browser
 from crawler.sources.xml_sources import Selection
-from crawler.verdicts.verdict import ClosedCollection
 from crawler.wire.credentials import Credential, Credentials, proxy_credential
 from crawler.wire.identity import RequestSigner, read_key
 from extractors.model.urls import Origin
@@ -228,15 +226,6 @@ class Render(_Section):
         return None if browser is None else RenderOptions(browser, limits)
 
 
-class ClosedArks(_Section):
-    """A collection without public access: a refusal there is intended."""
-
-    arks: ArkBeginning
-    """A NAAN, or a NAAN and the beginning of names: ``98765`` or ``98765/k3``."""
-    reason: str = ""
-    """The reason for the report."""
-
-
 class RecheckDays(_Section):
     """Days between two checks of an ARK, by its state; None for the general value."""
 
@@ -330,6 +319,13 @@ class Overview(_Section):
     """The folder of its files. The scheduler writes them after each run."""
 
 
+class Known(_Section):
+    """Options for known problems."""
+
+    file: Path | None = None
+    """The list of known problems (``known.csv``), which is read when results are reported."""
+
+
 class NaanNames(_Section):
     """The user's declaration about all names of a NAAN."""
 
@@ -351,8 +347,6 @@ class Config(_Section):
     """Number of processes that read documents and answers; by default the number of cores."""
     store: Path | None = None
     out: Path | None = None
-    triage: Path | None = None
-    """A file of decisions about known problems (`arkaudit triage`)."""
     inventory: Path | None = None
     """A CSV of the institution's own ARKs, which a report compares with the cited ones."""
     resolver: ResolverUrl = "https://n2t.net/"
@@ -366,11 +360,11 @@ class Config(_Section):
     log: Log = Log()
     memento: Memento = Memento()
     render: Render = Render()
-    closed: list[ClosedArks] = []
     recheck: Recheck = Recheck()
     naans: dict[NaanText, NaanNames] = {}
     notify: Notify = Notify()
     report: ReportOptions = ReportOptions()
+    known: Known = Known()
     overview: Overview = Overview()
 
     @property
@@ -426,11 +420,6 @@ class Config(_Section):
         guard = AddressGuard.for_networks(self.network.allow_addresses)
         named = Allowances(hosts=dict.fromkeys(self.hosts, Allowance())).find_by_name(host)
         return named is not None or is_own(host, routes, guard)
-
-    @property
-    def closed_collections(self) -> tuple[ClosedCollection, ...]:
-        """The collections without public access."""
-        return tuple(ClosedCollection.parse(collection.arks, collection.reason) for collection in self.closed)
 
     def settings(self) -> dict[str, Any]:
         """Return the Scrapy settings for this configuration."""

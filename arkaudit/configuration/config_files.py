@@ -186,8 +186,15 @@ def _at(path: Path | None) -> str:
 
 #: Settings that are paths: table and key.
 _PATHS = (
-    *((None, key) for key in ("store", "out", "triage", "inventory")),
-    *(("network", "ca_file"), ("notify", "file"), ("log", "file"), ("identity", "key"), ("overview", "out")),
+    *((None, key) for key in ("store", "out", "inventory")),
+    *(
+        ("network", "ca_file"),
+        ("notify", "file"),
+        ("log", "file"),
+        ("identity", "key"),
+        ("overview", "out"),
+        ("known", "file"),
+    ),
 )
 
 

@@ -20,7 +20,6 @@ from arkaudit.configuration.schedule import Schedule, time_zone
 from crawler.model.addresses import AddressGuard, Routes
 from crawler.model.resolving import url_fault
 from crawler.sources.gate import LinkPatterns
-from crawler.verdicts.verdict import ClosedCollection
 from crawler.wire.credentials import cookies_for, names_user
 from crawler.wire.identity import read_key
 from extractors.model.naan import naan_and_name
@@ -110,13 +109,6 @@ def _seconds(value: object) -> object:
 
 _DURATION = re.compile(r"(?P<number>[0-9]{1,9}(?:\.[0-9]{1,3})?)\s*(?P<unit>[smhd]?)")
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
-
-
-def _ark_beginning(text: str) -> None:
-    try:
-        ClosedCollection.parse(text)
-    except NotAnArk:
-        raise ValueError(f"{text!r} is neither a NAAN nor the beginning of ARKs") from None
 
 
 def _naan(text: str) -> str:
@@ -228,7 +220,6 @@ CronExpression = Annotated[
 ZoneName = Annotated[str, _taken_by(time_zone)]
 NaanText = Annotated[str, AfterValidator(_naan)]
 #: A NAAN, or the beginning of ARKs.
-ArkBeginning = Annotated[str, _taken_by(_ark_beginning)]
 LanguageCode = Annotated[str | None, _taken_by(_language)]
 #: Switches for features that need an extra.
 NamesLookedUp = Annotated[bool, AfterValidator(lambda is_on: _with_extra(is_on, "dns", "dnspython", "dns"))]

@@ -60,7 +60,6 @@ def _at_url(history: UrlHistory, *, is_unicode: bool) -> Iterator[str]:
         state = check.state
     for event in history.events:
         lines.append((event.at, 1, f"  {': '.join(filter(None, (event.event, event.detail)))}"))
-    lines += [(decision.at, 2, f"  {decision.detail}") for decision in history.decisions]
     for at, _, words in sorted(lines):
         yield f"  {at[:16].replace('T', ' ')}  {words}"
 

@@ -350,11 +350,11 @@ def with_config(config_file: Path | None) -> tuple[str | Path, ...]:
     return ("-c", config_file) if config_file is not None else ()
 
 
-def check_total(families: Iterable[Family], without_ark: int, known_problems: str) -> str:
-    """Return the totals of a check: ARKs by family, lines *without ARK*, and the phrase about known problems.
+def check_total(families: Iterable[Family], without_ark: int, known_problems: int) -> str:
+    """Return the totals of a check: ARKs by family, lines *without ARK*, and the number of known problems.
 
     >>> from crawler.model.outcomes import Family
-    >>> check_total([Family.WORKS, Family.WORKS, Family.FAILS], 1, "")
+    >>> check_total([Family.WORKS, Family.WORKS, Family.FAILS], 1, 0)
     '3 ARKs checked: 2 work, 1 fails; 1 line holds no ARK'
     """
     from reports.tables.wording import FAMILY_COUNTS
@@ -367,7 +367,8 @@ def check_total(families: Iterable[Family], without_ark: int, known_problems: st
     ]
     total = f"{count_noun(counts.total(), 'ARK')} checked" + (f": {', '.join(parts)}" if parts else "")
     lines = f"{count_noun(without_ark, 'line holds', 'lines hold')} no ARK" if without_ark else ""
-    return "; ".join(filter(None, (total, lines, known_problems)))
+    known = count_noun(known_problems, "known problem") if known_problems else ""
+    return "; ".join(filter(None, (total, lines, known)))
 
 
 def after_check(asked: str | None, store_file: Path | None, config_file: Path | None) -> str:

@@ -16,13 +16,10 @@ from rich.table import Table
 from rich.text import Text
 
 from arkaudit.output import exits
-from arkaudit.output.baseline import READ, UNREADABLE, RunResults, Subject
 from arkaudit.output.exits import OutputClosed, after_run, also_in, forget, print_ending, say
 from arkaudit.output.output_rows import whole, write, write_file
-from crawler.model.observations import Family
+from crawler.model.observations import Family, Problem
 from crawler.model.registry import load_registry
-from crawler.store.document_tables import LIVE
-from extractors.model.documents import READ_IN_PART
 from extractors.model.errors import UserMistake
 from extractors.model.files import path_exists
 from reports.exports import FORMATS, check_out, text_of, write_report
@@ -30,16 +27,18 @@ from reports.hints import failing_arks
 from reports.languages import ENGLISH, N_, Language, LanguageChoice
 from reports.languages.display import count_noun, escape_invisible
 from reports.remediation.targets import targets_text
-from reports.store.frames import Frames, load_frames
+from reports.store.frames import Frames, load_frames, unread_documents
 from reports.store.inventory import read_inventory
+from reports.store.known_problems import NOTHING_KNOWN, UNREADABLE, KnownProblems
 from reports.tables import overviews
 from reports.tables.ark_statuses import FAMILY_COLUMNS
 from reports.tables.audit_status import AuditStatus, status_of
+from reports.tables.changes import events_to_report
 from reports.tables.definitions import rows_of
 from reports.tables.failing import former_causes
 from reports.tables.filters import Choice, select_part
 from reports.tables.headline import audit_subject, counts_of, headline
-from reports.tables.known import events_to_report, without_known
+from reports.tables.known import without_known
 from reports.tables.report_tables import Report
 from reports.tables.summary import sentences
 from reports.tables.targets import moved_targets
@@ -53,8 +52,8 @@ class WrittenReport:
     """The result of writing a report."""
 
     report: Report
-    results: RunResults
-    """Outcomes, states and events for `--fail-on`."""
+    tokens: Sequence[str]
+    """Outcomes, states and events for `--fail-on`, without known problems."""
     status: AuditStatus | None = None
     """The current state of the audit, if it was wanted and the report is about it."""
     is_whole: bool = True
@@ -76,6 +75,7 @@ def report_on(
     since: int | None = None,
     choice: Choice | None = None,
     inventory: Path | None = None,
+    known_list: KnownProblems = NOTHING_KNOWN,
     language_choice: LanguageChoice | None = None,
     is_ending: bool = False,
     has_status: bool = False,
@@ -84,9 +84,9 @@ def report_on(
     """Print the summary of a run and write its report into *out*; if a format fails, the others are still written.
 
     At the end of a run (*is_ending*), failing ARKs and a hint are printed too. With an *inventory*, the report
-    compares its ARKs with the cited ones. *targets_for* is the layout of the list of new targets. If *out* is `-`,
-    only the report is printed. Raises `UserMistake`, `crawler.store.StoreUnopenable` and
-    `arkaudit.output.output_rows.OutputUnwritable`.
+    compares its ARKs with the cited ones; problems in *known_list* are marked and not raised. *targets_for* is the layout of
+    the list of new targets. If *out* is `-`, only the report is printed. Raises `UserMistake`,
+    `crawler.store.StoreUnopenable` and `arkaudit.output.output_rows.OutputUnwritable`.
     """
     to_stdout = out == STANDARD_OUTPUT
     if to_stdout:
@@ -98,7 +98,15 @@ def report_on(
     listed = None if inventory is None else read_inventory(inventory)
     registry = load_registry()
     wanted = choice or Choice()
-    loaded = load_frames(store, run_id=run_id, since=since, registry=registry, inventory=listed, diagnose=former_causes)
+    loaded = load_frames(
+        store,
+        run_id=run_id,
+        since=since,
+        registry=registry,
+        inventory=listed,
+        known_list=known_list,
+        diagnose=former_causes,
+    )
     frames = select_part(loaded, wanted)
     if wanted and frames.arks.empty and not loaded.arks.empty:
         say(f"no ARK of this run matches {wanted.words}")
@@ -106,7 +114,7 @@ def report_on(
     if to_stdout:
         with _read_as_far_as_wanted():
             write(text_of(report, formats[0]), sys.stdout)
-        return WrittenReport(report, _run_results(frames))
+        return WrittenReport(report, _tokens(frames, known_list))
     paths = write_report(report, out, formats) if out else None
     if out is not None:
         _write_targets(frames, out, targets_for)
@@ -134,7 +142,7 @@ def report_on(
     status = status_of(report, store) if has_status and not frames.is_alone else None
     # Without a result of this run, the last one before it is the current state.
     current = None if status is None or {"unfinished", "unread"} & {*status.caveats} else status
-    return WrittenReport(report, _run_results(frames), current, is_whole=not failed)
+    return WrittenReport(report, _tokens(frames, known_list), current, is_whole=not failed)
 
 
 def _write_targets(frames: Frames, out: Path, layout: str | None) -> None:
@@ -154,33 +162,18 @@ def _read_as_far_as_wanted() -> Iterator[None]:
         forget(sys.stdout)
 
 
-def _run_results(frames: Frames) -> RunResults:
-    """Return the outcomes of a run, and every outcome, state and event without those of known problems.
-
-    Documents that are unreadable, read in part or empty, and seeds that could not be fetched, are `unreadable`.
-    """
-    verdicts, names = frames.verdicts, frames.arks.set_index("ark_id")["ark"]
-    documents, findings = frames.documents, frames.findings
-    is_unread = documents["outcome"].eq(UNREADABLE)
-    is_unread |= documents["found_on"].isna() & ~documents["outcome"].isin(LIVE)
-    in_part = findings.loc[findings["kind"].isin({*READ_IN_PART, "empty"}), "document_id"]
-    is_unread |= documents["document_id"].isin(in_part.dropna())
-    unread = [(Subject(url), UNREADABLE) for url in documents.loc[is_unread, "url"]]
-
-    def of_arks(rows: pd.DataFrame, column: str) -> Iterator[tuple[Subject, str]]:
-        for ark_id, url, token in rows_of(rows[["ark_id", "request_url", column]]):
-            yield Subject(ark=names.get(ark_id, ""), url=url), str(token)
-
-    read = dict.fromkeys(map(Subject, documents["url"]), READ)
-    return RunResults(
-        read | dict(unread) | dict(of_arks(verdicts, "object")),
-        [
-            *of_arks(without_known(frames, verdicts), "object"),
-            *of_arks(without_known(frames, frames.latest), "state"),
-            *of_arks(events_to_report(frames), "event"),
-            *unread,
-        ],
+def _tokens(frames: Frames, known_list: KnownProblems) -> list[str]:
+    """Return every outcome, state and event of a run, and `unreadable` for documents, without those of known problems."""
+    day = frames.run["started_at"].max()
+    unread = unread_documents(frames.documents, frames.findings)
+    if known_list and len(unread):
+        unread = [name for name in unread if not known_list.accepts(Problem(UNREADABLE, documents=(name,)), day.date())]
+    of_arks = (
+        without_known(frames, frames.verdicts)["object"],
+        without_known(frames, frames.latest)["state"],
+        events_to_report(frames)["event"],
     )
+    return [*(str(token) for tokens in of_arks for token in tokens.dropna()), *(UNREADABLE for _ in unread)]
 
 
 # -- the summary of a run

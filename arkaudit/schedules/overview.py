@@ -28,6 +28,7 @@ from reports.formats.feed import FEED, atom_feed
 from reports.languages import LanguageChoice
 from reports.page.overview import overview_page
 from reports.store.frames import load_frames
+from reports.store.known_problems import read_known
 from reports.store.store_reading import stamp_at_rest
 from reports.tables.audit_status import AuditRow, AuditStatus, status_of
 from reports.tables.report_tables import Report
@@ -112,34 +113,37 @@ def _status(name: str, config: Config, config_file: Path, *, is_running: bool) -
     store = config.store or Path("audit.db")
     if not path_exists(store):
         return None
-    key = status_key(store)
+    key = status_key(store, config.known.file)
     with suppress(OSError, ValueError):
         kept_key, kept_status = _status_file(name, config_file).read_bytes().split(b"\n", 1)
         # A run in progress changes the store all the time, but not the last result.
         if is_running or (key is not None and json.loads(kept_key) == key):
             return AuditStatus.parse(kept_status)
-    report = Report.from_frames(load_frames(store, registry=load_registry()))
+    known_list = read_known(config.known.file)
+    report = Report.from_frames(load_frames(store, registry=load_registry(), known_list=known_list))
     status = status_of(report, store)
     if status is not None and is_running and "unfinished" in status.caveats:
         return None
-    if status is not None and key is not None and key == status_key(store):
-        keep_status(name, config_file, store, status)
+    if status is not None and key is not None and key == status_key(store, config.known.file):
+        keep_status(name, config_file, key, status)
     return status
 
 
-def status_key(store: Path) -> list[object] | None:
-    """Return the facts that a status depends on; None while another process may be writing to the store."""
+def status_key(store: Path, known: Path | None) -> list[object] | None:
+    """Return the facts that a status depends on: the store, and the list of known problems.
+
+    None while another process may be writing to the store.
+    """
     stamp = stamp_at_rest(real_path(store))
-    registry = cache_folder() / COPY
-    copied = registry.stat().st_mtime_ns if is_file(registry) else None
-    return None if stamp is None else [__version__, *stamp, copied]
+    files = (file for file in (cache_folder() / COPY, known) if file is not None)
+    changed = [file.stat().st_mtime_ns if is_file(file) else None for file in files]
+    return None if stamp is None else [__version__, *stamp, *changed]
 
 
-def keep_status(name: str, config_file: Path, store: Path, status: AuditStatus) -> None:
-    """Keep the status of the audit in *store*, which has not changed since it was read."""
-    if (key := status_key(store)) is not None:
-        with suppress(OSError), durable_file(_status_file(name, config_file)) as file:
-            file.write(json.dumps(key).encode() + b"\n" + status.dump())
+def keep_status(name: str, config_file: Path, key: list[object], status: AuditStatus) -> None:
+    """Keep the status of an audit with the *key* of what it was read from."""
+    with suppress(OSError), durable_file(_status_file(name, config_file)) as file:
+        file.write(json.dumps(key).encode() + b"\n" + status.dump())
 
 
 def _status_file(name: str, config_file: Path) -> Path:

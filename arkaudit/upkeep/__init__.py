@@ -1,1 +1,1 @@
-"""Maintenance: stores, triage files, the NAAN registry, and the self-test of the installation."""
+"""Maintenance: stores, the NAAN registry, and the self-test of the installation."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
@@ -16,7 +15,6 @@ def checks_before_run(
 ) -> Mapping[str, Callable[[], object]]:
     """Return checks by topic. Each raises `ArkauditError` or `OSError` for a mistake, and writes nothing."""
     from arkaudit.schedules.notification import check_channels
-    from arkaudit.upkeep.triage_file import triage_of
     from crawler.store.files import real_path, refuse_foreign
     from reports.exports import check_out
     from reports.store.inventory import read_inventory
@@ -25,7 +23,6 @@ def checks_before_run(
         refuse_foreign(real_path(store_file))
 
     return {
-        "triage": partial(triage_of, config, now=datetime.now(UTC)),
         **({"inventory": partial(read_inventory, config.inventory)} if config.inventory else {}),
         "notify": partial(check_channels, config),
         "store": check_store,

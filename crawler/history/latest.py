@@ -29,7 +29,6 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects.sqlite import insert
 
-from crawler.history import triaging
 from crawler.history.ark_status import (
     MISSES_EXPECTED,
     ArkState,
@@ -155,7 +154,6 @@ def note_verdicts(connection: Connection, run_id: int, *, is_resumed: bool = Fal
         rebuild(connection, noting=run_id)
     elif not _is_noted(connection, run_id):
         _note_verdicts(connection, run_id)
-    triaging.drop_fulfilled_rechecks(connection)
 
 
 def forget_verdicts(connection: Connection, run_id: int) -> None:
@@ -341,12 +339,10 @@ def known_arks(connection: Connection) -> Iterator[KnownArk]:
     """Yield every ARK at every URL with its status, in the order of the store."""
     ark = schema.ark.c
     columns = (_latest.request_url, _latest.host, _latest.state, _latest.checked_at, _latest.gone_at)
-    query = select(ark.ark_id, ark.ark, ark.naan, *columns).join_from(schema.latest, schema.ark)
-    wanted = triaging.requested_rechecks(connection)
+    query = select(ark.ark, ark.naan, *columns).join_from(schema.latest, schema.ark)
     rows = connection.execute(query.order_by(_latest.latest_id))
-    for ark_id, name, naan, url, host, state, checked_at, gone_at in rows:
-        asked_at = wanted.get((ark_id, url))
-        yield KnownArk(name, naan, url, host, ArkState(state), _when(checked_at), gone_at is None, asked_at)
+    for name, naan, url, host, state, checked_at, gone_at in rows:
+        yield KnownArk(name, naan, url, host, ArkState(state), _when(checked_at), gone_at is None)
 
 
 # -- rows and values

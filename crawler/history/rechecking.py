@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -67,25 +68,17 @@ class KnownArk:
     """None if it was never checked."""
     is_cited: bool = True
     """False after the last document that cites it has dropped it."""
-    wanted_at: datetime | None = None
-    """The moment of a user's request for a check that has not been made since; None without a request."""
 
 
 def due_at(known_ark: KnownArk, policy: RecheckPolicy) -> datetime | None:
     """Return the time of the next check: the epoch if it was never checked, None if it is never to be checked.
-
-    A check that a user requested is due from then on, even if no document cites the ARK any more.
 
     Each ARK has a fixed place in the interval, by its hash, and is checked whenever that place comes round. So a load
     of one day is spread over the next interval, and then recurs once per interval. The first time, between a half and
     one and a half intervals pass.
     """
     days = policy.intervals(known_ark.naan, known_ark.host).for_state(known_ark.state)
-    if days is None:
-        return None
-    if known_ark.wanted_at is not None:
-        return known_ark.wanted_at
-    if not known_ark.is_cited:
+    if days is None or not known_ark.is_cited:
         return None
     if known_ark.checked_at is None:
         return _EPOCH
@@ -122,7 +115,7 @@ def without_times_ahead(known_ark: KnownArk, now: datetime) -> KnownArk:
 
 
 def interleave_hosts(known_arks: Iterable[KnownArk]) -> list[KnownArk]:
-    """Return all ARKs, due or not: requested checks first, then the least recently checked; hosts take turns.
+    """Return all ARKs, due or not, the least recently checked first; hosts take turns.
 
     A host with many ARKs gets as many turns as any other while others wait.
     """
@@ -137,5 +130,69 @@ def interleave_hosts(known_arks: Iterable[KnownArk]) -> list[KnownArk]:
     return [known_ark for _, _, known_ark in turns]
 
 
-def _longest_ago(known_ark: KnownArk) -> tuple[bool, datetime, str, str]:
-    return (known_ark.wanted_at is None, known_ark.checked_at or _EPOCH, known_ark.ark, known_ark.request_url)
+def _longest_ago(known_ark: KnownArk) -> tuple[datetime, str, str]:
+    return (known_ark.checked_at or _EPOCH, known_ark.ark, known_ark.request_url)
+
+
+# -- the user's selection among the ARKs of a store: by NAAN, by prefix, by host
+
+_BEGINNING = re.compile(r"(?:ark:/?)?(?P<naan>[0-9a-z]{5,})(?:/(?P<name>.*))?", re.IGNORECASE | re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class ArkSelection:
+    """The criteria for selecting ARKs: one of each given kind must match; without criteria, all ARKs match."""
+
+    naans: tuple[str, ...] = ()
+    prefixes: tuple[str, ...] = ()
+    """Beginnings of normal forms, as `beginning_of` returns them."""
+    hosts: tuple[str, ...] = ()
+    """Hosts that receive the first request."""
+    arks: tuple[str, ...] = ()
+    """ARKs in normal form."""
+    causes: Mapping[str, frozenset[tuple[str, str]]] = field(default_factory=dict)
+    """The ARKs and request URLs of causes of failures, by the key of the cause."""
+
+    def __bool__(self) -> bool:
+        return any((self.naans, self.prefixes, self.hosts, self.arks, self.causes))
+
+    @property
+    def words(self) -> str:
+        """The selection in words.
+
+        >>> ArkSelection(naans=("12148",), hosts=("n2t.net",)).words
+        'NAAN 12148; host n2t.net'
+        """
+        parts: tuple[tuple[str, Iterable[str]], ...] = (
+            *(("NAAN", self.naans), ("prefix", self.prefixes), ("host", self.hosts)),
+            *(("ARK", self.arks), ("cause", self.causes)),
+        )
+        return "; ".join(f"{name} {', '.join(given)}" for name, given in parts if given)
+
+    def names(self, ark: str, naan: str) -> bool:
+        """Return True if an ARK in normal form matches the NAANs and prefixes."""
+        is_of_naan = not self.naans or naan in self.naans
+        return is_of_naan and (not self.prefixes or ark.startswith(self.prefixes))
+
+    def holds(self, known_ark: KnownArk) -> bool:
+        """Return True if an ARK of a store is selected."""
+        is_at_host = not self.hosts or known_ark.host in self.hosts
+        is_of_cause = not self.causes or any(
+            (known_ark.ark, known_ark.request_url) in pairs for pairs in self.causes.values()
+        )
+        is_named = not self.arks or known_ark.ark in self.arks
+        return is_at_host and is_of_cause and is_named and self.names(known_ark.ark, known_ark.naan)
+
+
+def beginning_of(text: str) -> str:
+    """Return the beginning of normal forms for a prefix as a user wrote it (draft-kunze-ark-38, 3.2).
+
+    Raises ValueError if no ARK can begin with it.
+
+    >>> beginning_of("ark:/12148/bpt6-k"), beginning_of("12148/"), beginning_of("12148")
+    ('ark:12148/bpt6k', 'ark:12148/', 'ark:12148/')
+    """
+    match = _BEGINNING.fullmatch(text.strip())
+    if match is None:
+        raise ValueError(f"no ARK begins with {text!r}: write ark:NAAN/ and the common beginning of the names")
+    return f"ark:{match['naan'].lower()}/{(match['name'] or '').replace('-', '')}"

@@ -595,3 +595,16 @@ class Verdict:
     def __repr__(self) -> str:
         services = ", ".join(str(service.outcome) for service in (self.object, self.metadata, self.commitment))
         return f"<Verdict {self.ark} at {self.request_url}: {services}>"
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """An outcome that may need action: of an ARK at one URL, or of a document."""
+
+    outcome: str
+    ark: str = ""
+    """The ARK in normal form; empty for a document."""
+    hosts: frozenset[str] = frozenset()
+    """The host that receives the first request, and those where chains of redirects end."""
+    documents: tuple[str, ...] = ()
+    """The documents that cite the ARK, or the document itself."""

@@ -624,28 +624,6 @@ delivery = Table(
     comment="One row per channel of notifications: what it was told.",
 )
 
-#: Decisions of people about known problems; their effects are computed on demand.
-triage = Table(
-    "triage",
-    tables,
-    key("triage_id"),
-    required("action", Text, "acknowledge, ignore, assign or recheck"),
-    required("kind", Text, "selection of the ARKs: ark, pattern, host or document"),
-    required(
-        "target",
-        Text,
-        "ARK in normal form, pattern with *, host with its port unless it is the default one, or address of documents",
-    ),
-    required("at", Moment, "moment of the decision"),
-    required("reason", Text, "reason, in the words of the person who decided; may be empty"),
-    optional("until", Text, "day on which an ignored problem counts again; missing for the other actions", "ISO 8601"),
-    optional("assignee", Text, "responsible person; missing for the other actions"),
-    required("from_file", Boolean, "whether it comes from a file, and is removed with its entry there"),
-    UniqueConstraint("action", "kind", "target"),
-    comment="One row per decision about known problems; unique by action, kind and target. Its effects are computed "
-    "on demand.",
-)
-
 
 # -- conditions that SQLite checks in each row
 

@@ -39,7 +39,7 @@ from crawler.model.resolving import (
 from crawler.verdicts.access import OBJECT_RULES, is_app_shell
 from crawler.verdicts.answer_sets import SHARED
 from crawler.verdicts.readings import CandidateReading, Form, evidence_of_targets, meant_by, next_reading, readings_of
-from crawler.verdicts.verdict import ClosedCollection, Description, closed_for, described_by, facts_beside
+from crawler.verdicts.verdict import Description, described_by, facts_beside
 from extractors.model.ark import Ark
 from extractors.model.naan import Registry
 from extractors.model.normalize import LABEL
@@ -99,7 +99,6 @@ class AskingRules:
     """True if compact ARKs are requested at the registry's targets."""
     legacy: bool = True
     """True if ``??`` and ``?`` may be sent."""
-    closed: Sequence[ClosedCollection] = ()
     rendering: bool = False
     """True if a browser renders pages that need scripts."""
     patience: Patience = field(default_factory=Patience)
@@ -596,10 +595,8 @@ class Conversation:
         return control_url(asked_url, shaped_by, self._rules.registry, other=other)
 
     def _refusal(self, case: Case) -> AnswerFacts | None:
-        """Return a refusal of an object that is closed on purpose or withdrawn. A control shows if all names get it."""
+        """Return a refusal of an object that is withdrawn. A control shows if all names get it."""
         answer = case.answers[Question.OBJECT]
-        if closed_for(case.ark, self._rules.closed) and answer.asks_for_a_right:
-            return answer
         is_gone = answer.is_answered and answer.status == 404 and ObjectFacts(answer).claim is not None
         return answer if is_gone or answer.may_be_explained else None
 

@@ -45,10 +45,8 @@ from crawler.verdicts.remarks import RunFindings, own_findings
 from crawler.verdicts.verdict import (
     JUDGING_CPU_S,
     TOO_LONG_TO_JUDGE,
-    ClosedCollection,
     VerdictContext,
     bug_reason,
-    closed_for,
     judge,
     skipped_verdict,
 )
@@ -218,8 +216,6 @@ class Background:
     """The source of policies that are shown with commitments."""
     readings: Mapping[str, Sequence[CandidateReading]] = field(default_factory=dict)
     """Other readings of targets, by the URL that requests them."""
-    closed: Sequence[ClosedCollection] = ()
-    """Collections that are closed on purpose."""
 
 
 def verdicts_of_run(
@@ -411,7 +407,6 @@ class RunJudge:
             earlier=tuple(answer_set.earlier),
             policies=self._shared.policies,
             own_path=self._shared.paths.get(origin_of(written.asked_url)) if written.is_unknown else None,
-            closed=closed_for(ark, self._background.closed),
             registered=registry.entry(ark) if registry else None,
         )
 

@@ -1,4 +1,4 @@
-"""The tables of a store about ARKs: observations, verdicts, status over time, and people's decisions.
+"""The tables of a store about ARKs: observations, verdicts and status over time.
 
 Also certificates, pauses and traffic of hosts.
 """
@@ -17,17 +17,17 @@ from sqlalchemy.dialects.sqlite import Insert, insert
 
 from crawler.answers.mementos import CaptureWish, MementoRecord, capture_wish, may_ask_again
 from crawler.answers.object_facts import ENOUGH_PAGES
-from crawler.history import latest, triaging
+from crawler.history import latest
 from crawler.history.ark_status import ArkState, StatusPolicy
+from crawler.history.problems import problems_of
 from crawler.history.rechecking import KnownArk
-from crawler.history.triage import TriageDecision
-from crawler.history.triaging import TriagedArk
 from crawler.model import schema
 from crawler.model.observations import (
     Family,
     Hop,
     ObjectOutcome,
     Observation,
+    Problem,
     Question,
     ServiceVerdict,
     TlsResult,
@@ -261,47 +261,12 @@ class ArkTables(Database):
         with self.read_connection() as connection:
             yield from latest.known_arks(connection)
 
-    def decisions(self) -> list[TriageDecision]:
-        """Return people's decisions about known problems."""
-        with self.read_connection() as connection:
-            return triaging.decisions(connection)
-
-    def decide(self, decisions: Iterable[TriageDecision]) -> None:
-        """Record decisions; each replaces an earlier one of its kind about the same subject."""
-        with self.transaction() as connection:
-            triaging.keep(connection, decisions)
-
-    def decide_by_file(self, decisions: Iterable[TriageDecision], *, at: datetime) -> tuple[int, int]:
-        """Replace the decisions from a file by those read *at* a moment. Return the numbers of new and removed ones."""
-        with self.transaction() as connection:
-            return triaging.keep_file(connection, decisions, at=at)
-
-    def forget_decisions(self, decisions: Iterable[TriageDecision]) -> None:
-        """Withdraw decisions."""
-        with self.transaction() as connection:
-            for decision in decisions:
-                triaging.forget(connection, decision.key)
-
-    def idle_decisions(self) -> list[TriageDecision]:
-        """Return the decisions that match no ARK in the store."""
-        with self.read_connection() as connection:
-            return triaging.unmatched_decisions(connection)
-
-    def matched_arks(self, decisions: Sequence[TriageDecision]) -> list[tuple[str, str, ArkState]]:
-        """Return the ARKs, URLs and states that *decisions* match, in the order of the store."""
-        with self.read_connection() as connection:
-            touched = triaging.matched_arks(connection, decisions)
-            return [(row.ark, row.request_url, ArkState(row.state)) for row, _ in touched]
-
-    def triaged_arks(self, run_id: int) -> dict[tuple[str, str], TriagedArk]:
-        """Return the decisions about the ARKs that a run has judged, by ARK and URL; ARKs without one are left out."""
+    def problems(self, run_id: int) -> dict[tuple[str, str], Problem]:
+        """Return the problems that a run has judged, by ARK and URL."""
         judged = select(schema.verdict.c.verdict_id).where(schema.verdict.c.run_id == run_id)
         with self.read_connection() as connection:
-            treatments = triaging.triaged_arks(connection, judged, run_id)
-        if not treatments:
-            return {}
-        names = dict(self.rows(select(schema.ark.c.ark_id, schema.ark.c.ark)))
-        return {(names[ark_id], url): treatment for (ark_id, url), treatment in treatments.items()}
+            found = problems_of(connection, judged, run_id)
+        return {(problem.ark, url): problem for (_, url), problem in found.items()}
 
     # -- captures in web archives of failing ARKs
 

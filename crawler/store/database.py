@@ -17,7 +17,6 @@ from sqlalchemy.dialects.sqlite import Insert, insert
 from sqlalchemy.engine import Engine
 from sqlalchemy.exc import DatabaseError
 
-from crawler.history import triaging
 from crawler.history.latest import status_in
 from crawler.model import schema
 from crawler.model.observations import Hop, Observation, TlsResult
@@ -213,5 +212,4 @@ _READERS: tuple[tuple[str, Select[Any], Callable[[Any], object]], ...] = (
         status_in,
     ),
     ("tls_probe", select(schema.tls_probe), partial(record_of, TlsResult)),
-    ("triage", select(schema.triage), triaging.decision_of),
 )

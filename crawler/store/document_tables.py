@@ -15,7 +15,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, Select, Text, and_, bindparam, cast, func, or_, select, update
 from sqlalchemy.dialects.sqlite import insert
 
-from crawler.history import triaging
+from crawler.history import problems
 from crawler.history.citations import unreached_documents
 from crawler.model import schema
 from crawler.model.crawl_requests import Outlinks, document_key, same_document
@@ -316,9 +316,9 @@ class DocumentTables(Database):
         """Return the documents and pages that cite each ARK at its URL, from the last run that read documents."""
         names = select(_ark.ark_id, _ark.ark).where(_ark.ark.in_({name for name, _ in pairs}))
         name_of = dict(self.rows(names) if pairs else ())
-        query = triaging.citation_query(_mention.page).where(_mention.ark_id.in_(name_of))
+        query = problems.citation_query(_mention.page).where(_mention.ark_id.in_(name_of))
         places: dict[tuple[str, str], list[tuple[str, int | None]]] = {pair: [] for pair in pairs}
-        for ark_id, url, document_url, page in self.rows(triaging.in_last_run(query)):
+        for ark_id, url, document_url, page in self.rows(problems.in_last_run(query)):
             if (name_of[ark_id], url) in places:
                 places[name_of[ark_id], url].append((document_url, page))
         return places

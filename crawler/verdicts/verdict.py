@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import Any
 
 from crawler.answers.claims import policy_link
-from crawler.answers.facts import AnswerFacts, AnswersByQuestion, status_outcome
+from crawler.answers.facts import AnswerFacts, AnswersByQuestion
 from crawler.answers.likeness import same_answer
 from crawler.answers.object_facts import ControlContrast, ObjectFacts, Signs
 from crawler.answers.quirks import is_log_in
@@ -43,9 +43,9 @@ from crawler.verdicts.remarks import (
     plain_remarks,
     tls_remarks,
 )
-from crawler.verdicts.rules import RuleTable, VerdictRule, always
+from crawler.verdicts.rules import RuleTable, VerdictRule
 from extractors.model.ark import Ark
-from extractors.model.naan import RegistryEntry, naan_and_name
+from extractors.model.naan import RegistryEntry
 
 #: The limit of CPU time for the verdict on an ARK, for its next questions, its explanation or its conformance test; most
 #: need a thousandth of it.
@@ -60,84 +60,6 @@ def bug_reason(bug: Exception) -> str:
     "a bug of arkaudit, please report it: KeyError: 'object'"
     """
     return f"a bug of arkaudit, please report it: {type(bug).__name__}: {bug}"
-
-
-@dataclass(frozen=True, slots=True)
-class ClosedCollection:
-    """The ARKs of one NAAN whose names begin alike, and the reason why access to them is closed."""
-
-    naan: str
-    beginning: str = ""
-    reason: str = ""
-
-    @classmethod
-    def parse(cls, arks: str, reason: str = "") -> ClosedCollection:
-        """Return the collection of the ARKs that begin with *arks*: a NAAN, or a NAAN and the beginning of a name.
-
-        Raises `extractors.model.normalize.NotAnArk`.
-
-        >>> ClosedCollection.parse("ark:/98765/k3-", "reading room only").holds(Ark.parse("ark:98765/k3x7"))
-        True
-        """
-        return cls(*naan_and_name(arks), reason)
-
-    def holds(self, ark: Ark) -> bool:
-        """Return True if *ark* belongs to the collection."""
-        return ark.naan == self.naan and (ark.name + ark.qualifier).startswith(self.beginning)
-
-
-def closed_for(ark: Ark, collections: Iterable[ClosedCollection]) -> ClosedCollection | None:
-    """Return the collection that *ark* belongs to, or None; of several the one with the longest beginning."""
-    holding = [collection for collection in collections if collection.holds(ark)]
-    return max(holding, key=lambda collection: len(collection.beginning), default=None)
-
-
-@dataclass(frozen=True, slots=True)
-class ClosedFacts:
-    """The facts of a refusal by a collection that is closed on purpose."""
-
-    refusal: ServiceVerdict[ObjectOutcome]
-    closed: ClosedCollection
-    control: AnswerFacts | None
-
-    @property
-    def control_status(self) -> int | None:
-        """The status of the answer for a name that can't exist, or None."""
-        return self.control.status if self.control is not None else None
-
-    @property
-    def evidence(self) -> tuple[str, ...]:
-        """The reasons for the refusal, and why it is expected."""
-        reason = f": {self.closed.reason}" if self.closed.reason else ""
-        return (*self.refusal.evidence, f"it belongs to a collection that is closed on purpose{reason}")
-
-
-#: A refusal shows that an object exists if a name that can't exist is not found.
-CLOSED_RULES: RuleTable[ClosedFacts, ObjectOutcome] = RuleTable.from_rules(
-    "A refusal by a collection that is closed on purpose",
-    VerdictRule(
-        "there is no answer for a name that can't exist",
-        lambda facts: facts.control_status is None,
-        ObjectOutcome.BLOCKED,
-        lambda facts: facts.evidence,
-    ),
-    VerdictRule(
-        "a name that can't exist is not found",
-        lambda facts: status_outcome(facts.control_status or 0) is ObjectOutcome.BROKEN,
-        ObjectOutcome.EXPLAINED,
-        lambda facts: [*facts.evidence, f"a name that can't exist is answered {facts.control_status}"],
-        basis="2023, 5.1",
-    ),
-    VerdictRule(
-        "a name that can't exist gets another answer",
-        always,
-        ObjectOutcome.BLOCKED,
-        lambda facts: [
-            *facts.evidence,
-            (f"a name that can't exist is answered {facts.control_status}, so nothing shows that the object exists"),
-        ],
-    ),
-)
 
 
 # -- a verdict on the three services
@@ -258,8 +180,6 @@ class VerdictContext:
     """The answers for pages with the full text of a commitment, by the URL requested."""
     own_path: AnswerFacts | None = None
     """The host's answer about the path of its resolver, if requested."""
-    closed: ClosedCollection | None = None
-    """The collection, closed on purpose, that this ARK belongs to."""
     registered: RegistryEntry | None = None
     """The NAAN registry's entry for the assigner of such names."""
 
@@ -371,10 +291,6 @@ def _access(way: Question, answer: AnswerFacts, around: VerdictContext, answers:
     is_shown = rendered is not None and rendered.asked_url == answer.asked_url
     if rendered is not None and is_shown and is_app_shell(facts):
         verdict = judge_rendered(verdict, RenderedFacts(rendered, around.control_rendered))
-    is_refused = verdict.outcome is ObjectOutcome.BLOCKED and answer.asks_for_a_right
-    if around.closed is not None and is_refused:
-        refusal = ClosedFacts(verdict, around.closed, facts.wall or control)
-        verdict = replace(CLOSED_RULES.judge(refusal), parsed=verdict.parsed)
     return ObjectAccess(way, answer, verdict)
 
 

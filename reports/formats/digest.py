@@ -22,9 +22,9 @@ from reports.languages import ENGLISH, N_, Forms, Language
 from reports.languages.display import code, escape_invisible, escape_invisible_json, markdown_words
 from reports.remediation.causes import ADVICE, Cause, Fault
 from reports.tables.actions import affected_words, cause_key
+from reports.tables.changes import FAILING, SEVERITY
 from reports.tables.definitions import records_of, rows_of
 from reports.tables.headline import Counts, counts_of, headline
-from reports.tables.known import FAILING, SEVERITY
 from reports.tables.news import PROBLEM_KINDS, UNREAD, News, news_of, told_after
 from reports.tables.report_tables import Report
 from reports.tables.wording import CAUSE_NAMES, CHANGE_NAMES
@@ -140,8 +140,8 @@ def digest_of(
     last_run: int | None = None,
 ) -> Digest:
     """Return the digest of the one run in *report*, with news of *kinds* since `news_of` the *last_run*."""
-    tables, language = report.tables, report.language_choice.language
-    news = news_of(report.frames, language, told=told, last_run=last_run)
+    tables = report.tables
+    news = news_of(report.frames, told=told, last_run=last_run)
     counts, cited = counts_of(report.frames, tables), report.frames.mentions[["ark", "document"]]
     return make_digest(
         audit, news, counts, tables["causes"], tables["failures"], cited, page=page, kinds=kinds, told=told or {}
@@ -307,8 +307,6 @@ class _Writer:
                 news.unchecked,
             )
             yield f"- {words}"
-        if news.triaged:
-            yield f"- {news.triaged}"
         if news.suspect:
             why = language.gettext("This run confirms no failure: {why}.", why=self._words(news.suspect))
             yield f"- {why}"

@@ -15,7 +15,7 @@ from reports.languages.display import escape_invisible
 from reports.remediation.causes import ADVICE, FAULT_OF, Cause, Fault
 from reports.tables.ark_statuses import families
 from reports.tables.definitions import PAIR, in_order, records_of, rows_of
-from reports.tables.known import with_decisions
+from reports.tables.known import with_known
 from reports.tables.report_tables import Report
 
 #: The suite of ARKs that were checked without a document.
@@ -25,7 +25,7 @@ NO_DOCUMENT = "(no document)"
 def junit(report: Report) -> str:
     """Return one suite per document and one case per cited ARK and URL: failed, error (no answer), skipped, or passed.
 
-    Acknowledged and ignored ARKs are skipped, with the decision. The time of every case is 0, because the speed of a
+    Known problems are skipped, with the reason. The time of every case is 0, because the speed of a
     host is no property of the ARK, and the same run must give the same bytes.
     """
     root = ElementTree.Element("testsuites", {"name": "arkaudit"})
@@ -56,9 +56,9 @@ def _suites(report: Report) -> Iterator[tuple[str, list[dict[str, Any]]]]:
     rows = cited.merge(outcomes.drop(columns="ark"), on=PAIR, how="left")
     alone = outcomes[~outcomes["request_url"].isin(cited["request_url"])].assign(document=NO_DOCUMENT)
     for part in (rows, alone):
-        judged = with_decisions(frames, part).assign(family=families(part["object"]))
+        judged = with_known(frames, part).assign(family=families(part["object"]))
         for document, cases in in_order(judged, "document", "ark", "request_url").groupby("document"):
-            named = cases[["ark", "request_url", "object", "object_evidence", "family", "treatment", "decision"]]
+            named = cases[["ark", "request_url", "object", "object_evidence", "family", "known"]]
             yield str(document), list(records_of(named))
 
 
@@ -70,9 +70,9 @@ def _add_case(suite: ElementTree.Element, document: str, case: dict[str, Any]) -
     outcome, family = case["object"] or "not asked", case["family"]
     if family == Family.WORKS:
         return ""
-    if case["treatment"] or family == Family.NOT_JUDGED:
-        known = f", known: {escape_invisible(case['decision'])}" if case["treatment"] else ""
-        ElementTree.SubElement(element, "skipped", {"message": outcome + known})
+    if case["known"] or family == Family.NOT_JUDGED:
+        reason = f", known: {escape_invisible(case['known'])}" if case["known"] else ""
+        ElementTree.SubElement(element, "skipped", {"message": outcome + reason})
         return "skipped"
     is_unreachable = family == Family.UNREACHABLE
     message = f"{outcome}: no answer today" if is_unreachable else outcome
@@ -90,7 +90,7 @@ LEVELS = {Fault.CITATION: "error", Fault.RESOLVER: "warning", Fault.LANDING_HOST
 
 
 def sarif(report: Report) -> str:
-    """Return the places to fix as a SARIF 2.1.0 log; each cause is a rule."""
+    """Return the places to fix as a SARIF 2.1.0 log; each cause is a rule, and known problems are suppressed."""
     version = next((row[0] for row in rows_of(report.frames.run[["version"]])), "")
     rules = [
         {
@@ -104,11 +104,6 @@ def sarif(report: Report) -> str:
     ]
     driver = {"name": "arkaudit", "rules": rules, **({"version": version} if version else {})}
     results = [_result(row) for row in records_of(report.tables["failures"])]
-    # Known problems are suppressed.
-    known_problems = report.tables["known"]
-    for row in records_of(known_problems[known_problems["cause"].notna()]):
-        suppression = {"kind": "external", "status": "accepted", "justification": escape_invisible(row["decision"])}
-        results.append({**_result({"contact": None, **row}), "suppressions": [suppression]})
     run = {"tool": {"driver": driver}, "columnKind": "unicodeCodePoints", "results": results}
     return json_text({"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]})
 
@@ -140,4 +135,7 @@ def _result(row: Mapping[str, Any]) -> dict[str, Any]:
             "message": {"text": escape_invisible(row["as_written"] or "")},
         }
         result["locations"] = [location]
+    if row["known"]:
+        justification = escape_invisible(row["known"])
+        result["suppressions"] = [{"kind": "external", "status": "accepted", "justification": justification}]
     return result

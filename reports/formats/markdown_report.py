@@ -19,10 +19,7 @@ from reports.tables.wording import place_words
 
 #: The tables of the summary, with the columns to show and the maximum number of rows.
 SHOWN = {
-    "causes": (
-        ("number", "cause", "fault", "host", "citations", "documents", "arks", "advice", "assignees", "example_ark"),
-        25,
-    ),
+    "causes": (("number", "cause", "fault", "host", "citations", "documents", "arks", "advice", "example_ark"), 25),
     "failures": (("place", "ark", "object", "should_be"), 25),
     "arks": (("ark", "asked", "asked_from", "answered", "object"), 25),
     "changes": (("event", "ark", "object", "cause", "detail"), 25),

@@ -15,7 +15,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from reports.formats.decision_sheet import add_decision_sheet
 from reports.languages.display import FORMULA, NEUTRALIZED_FORMULA, heading
 from reports.tables.definitions import (
     COUNT,
@@ -162,7 +161,6 @@ def workbook_bytes(report: Report) -> bytes:
         book.set_properties({"title": "Which ARKs persist?", "created": _MADE, "comments": "; ".join(words)})
         head = book.add_format({"bold": True, "text_wrap": True, "valign": "top", "bottom": 1})
         styles = {kind: book.add_format(style) for kind, style in _FORMATS.items()}
-        add_decision_sheet(book, report, head)
         for definition in TABLES:
             _add_sheet(book, definition, report.tables[definition.name], head, styles)
     return sink.getvalue()

@@ -60,13 +60,11 @@ def escape_invisible_json(text: str) -> str:
 #: The beginning of a formula, after the places where a cell may begin. A spreadsheet whose list separator is a semicolon
 #: (French, German) or a tab splits our cells there, and at line breaks. Blanks, controls and quotation marks before the
 #: sign may be dropped, and full-width signs count as plain ones. Python and RE2 read the pattern alike.
-FORMULA = (
-    r'((?:^|[;\t\n\r])[\x00-\x08\x0b\x0c\x0e-\x20"' + "\N{NO-BREAK SPACE}\N{ZERO WIDTH NO-BREAK SPACE}"
-    r"]*)([-=+@"
-    + "\N{FULLWIDTH EQUALS SIGN}\N{FULLWIDTH PLUS SIGN}\N{FULLWIDTH HYPHEN-MINUS}\N{FULLWIDTH COMMERCIAL AT}])"
-)
+_CELL_START = r'((?:^|[;\t\n\r])[\x00-\x08\x0b\x0c\x0e-\x20"' + "\N{NO-BREAK SPACE}\N{ZERO WIDTH NO-BREAK SPACE}]*)"
+_SIGN = "([-=+@\N{FULLWIDTH EQUALS SIGN}\N{FULLWIDTH PLUS SIGN}\N{FULLWIDTH HYPHEN-MINUS}\N{FULLWIDTH COMMERCIAL AT}])"
+FORMULA = _CELL_START + _SIGN
 NEUTRALIZED_FORMULA = r"\1'\2"
-_FORMULA = re.compile(FORMULA)
+_FORMULA, _NEUTRALIZED = re.compile(FORMULA), re.compile(f"{_CELL_START}'{_SIGN}")
 
 
 def neutralize_formula(cell: str) -> str:
@@ -78,6 +76,15 @@ def neutralize_formula(cell: str) -> str:
     ("'=HYPERLINK(1)", "'-3.5", 'a=b', "a;'=b")
     """
     return _FORMULA.sub(NEUTRALIZED_FORMULA, cell)
+
+
+def restore_formula(cell: str) -> str:
+    """Return the cell without the apostrophes that `neutralize_formula` has added.
+
+    >>> restore_formula("'=HYPERLINK(1)"), restore_formula("a;'=b"), restore_formula("it's")
+    ('=HYPERLINK(1)', 'a;=b', "it's")
+    """
+    return _NEUTRALIZED.sub(r"\1\2", cell)
 
 
 def link(text: str) -> str | None:

@@ -100,7 +100,6 @@ def _card(
     facts = [
         (language.gettext("Responsible"), responsible),
         *((language.gettext("Assigned by"), _contact(*contact)) for contact in named[:3]),
-        (language.gettext("Looked after by"), cell_of(row["assignees"], TEXT, language)),
         (language.gettext("Should be"), _better(row, language)),
         (language.gettext("Because"), Cell(language.gettext(escape_invisible(row["because"] or "")), TEXT)),
         (language.gettext("Archived copy"), _archived_copy(failures, language)),
@@ -131,7 +130,7 @@ def _card(
         evidence=tuple((term, cell) for term, cell in evidence if cell.text),
         letter=message,
         mail=f"mailto:{mailbox}?subject={language.apply(quote, message.subject)}" if mailbox else None,
-        command=triage_command(row, [failure["ark"] for failure in failures], frames.store),
+        command=known_command(row, [failure["ark"] for failure in failures], frames.store),
         recheck=recheck_command(cause_key(row), frames.store),
         item=f"- [ ] **{name}** ({language.apply(code, responsible.text)}): {counts}. {advice}",
     )
@@ -292,21 +291,17 @@ def _contact(organization: str, address: str) -> Cell:
     return Cell(f"{escape_invisible(organization)} ({escape_invisible(address)})", URL, href)
 
 
-def triage_command(row: Mapping[str, Any], arks: Sequence[str], store: str) -> str:
+def known_command(row: Mapping[str, Any], arks: Sequence[str], store: str) -> str:
     """Return the command that makes a cause a known problem; text from the web is always quoted as one word.
 
-    >>> triage_command({"arks": 2, "host": "a.example"}, ["ark:12148/x", "ark:12148/y'z"], "audit.db")
-    'arkaudit triage acknowledge ark:12148/x \\'ark:12148/y\\'"\\'"\\'z\\' --reason "…" --store audit.db'
+    >>> known_command({"arks": 2, "host": "a.example"}, ["ark:12148/x", "ark:12148/y'z"], "audit.db")
+    'arkaudit known add ark:12148/x \\'ark:12148/y\\'"\\'"\\'z\\' --reason "…" --store audit.db'
     """
     named = list(dict.fromkeys(arks))
-    if row["arks"] <= MOST_IN_COMMAND and all(map(str.isprintable, named)):
-        meant = [*named]
-    else:
-        meant = ["--host", escape_invisible(row["host"] or "")]
-    words = " ".join(shlex.quote(word) for word in meant)
-    return (
-        f'arkaudit triage acknowledge {words} --reason "…" --store {shlex.quote(escape_invisible(store or "audit.db"))}'
-    )
+    is_short = row["arks"] <= MOST_IN_COMMAND and all(map(str.isprintable, named))
+    meant = named if is_short or not row["host"] else [f"host:{row['host']}"]
+    words = " ".join(shlex.quote(escape_invisible(word)) for word in meant)
+    return f'arkaudit known add {words} --reason "…" --store {shlex.quote(escape_invisible(store or "audit.db"))}'
 
 
 def recheck_command(key: str, store: str) -> str:

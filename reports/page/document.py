@@ -45,7 +45,7 @@ from reports.tables.definitions import (
     token_column,
 )
 from reports.tables.headline import audit_subject, counts_of, headline
-from reports.tables.known import known_sentence
+from reports.tables.known import KNOWN
 from reports.tables.report_tables import TABLES
 from reports.tables.services import ALL
 from reports.tables.summary import REQUESTS_SENT, sentences
@@ -254,7 +254,7 @@ def _page_values(frames: Frames, tables: Mapping[str, pd.DataFrame], texts: Text
             (TONES[token], texts.gettext(TOKEN_NAMES[token]), texts.gettext(meaning))
             for token, meaning in {**_FAMILY_TERMS, **FAILURE_MEANINGS}.items()
         ],
-        "known": known_sentence(summary, texts),
+        "known": values.get(KNOWN),
         "also": [
             texts.ngettext(forms.one, forms.many, values[measure])
             for measure, forms in _WORTH_A_LOOK.items()

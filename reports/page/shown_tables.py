@@ -306,7 +306,7 @@ TOPICS = (
         "to-mend",
         N_("Places to fix"),
         N_("Each failing citation, with its place, its text and a correction if known."),
-        ("failures", "corrections", "causes", "known"),
+        ("failures", "corrections", "causes"),
     ),
     Topic(
         "over-time",
@@ -367,7 +367,6 @@ _FIRST = {
     "documents": ("document", "citations", "arks", "works", "fails", "unreachable", "not_judged", "title"),
     "failures": ("ark", "document", "page", "as_written", "should_be", "cause", "object", "context", "number"),
     "inventory": ("ark", "findings", "title", "collection", "expected_url", "final_url"),
-    "known": ("ark", "treatment", "until", "why", "object", "document", "page"),
     "requests": ("ark", "question", "url", "status", "error", "location", "elapsed_s"),
 }
 
@@ -383,7 +382,6 @@ def columns_of(definition: TableDefinition) -> tuple[Column, ...]:
 _NOTHING = {
     "changes": N_("Nothing has changed."),
     "inventory": N_("No list of your own ARKs was given."),
-    "known": N_("No problem was acknowledged or ignored."),
     "failures": N_("Nothing needs to be fixed."),
     "causes": N_("Nothing needs to be done."),
     "corrections": N_("No correction is certain enough to propose."),

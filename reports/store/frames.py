@@ -5,8 +5,9 @@ All frames are read in one transaction, so that a report on a running audit show
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +16,8 @@ from sqlalchemy import ColumnElement, Connection, Select, false, literal, select
 
 from crawler.history.ark_status import StatusPolicy
 from crawler.history.latest import has_followers, policy_of, rebuild_beside
-from crawler.history.triage import PARTICIPLES
-from crawler.history.triaging import Pair, TriagedArk, triaged_arks
+from crawler.history.problems import problems_of
+from crawler.model.observations import Problem
 from crawler.model.schema import (
     ark,
     assessment,
@@ -36,8 +37,11 @@ from crawler.model.schema import (
     verdict,
 )
 from crawler.store import StoreUnopenable
+from crawler.store.document_tables import LIVE
+from extractors.model.documents import READ_IN_PART
 from extractors.model.naan import Registry
 from reports.store.inventory import no_inventory, stock, with_citations
+from reports.store.known_problems import NOTHING_KNOWN, UNREADABLE, KnownProblems
 from reports.store.run_queries import (
     AILING,
     NO_RUN,
@@ -70,6 +74,7 @@ from reports.store.selections import (
     HISTORY,
     HOP_OF,
     JUDGED_RUNS,
+    KNOWN,
     LAST_GOOD,
     LATEST,
     MEMENTOS,
@@ -82,7 +87,6 @@ from reports.store.selections import (
     STANDINGS,
     TLS,
     TRAFFIC,
-    TRIAGE,
     VERDICTS,
     Selection,
     load,
@@ -134,8 +138,8 @@ class Frames:
     """One row per ARK and URL that was looked up in a web archive, up to this run, with the last answer."""
     registered: pd.DataFrame
     """One row per NAAN or shoulder in the local copy of the NAAN registry, with its organization."""
-    triage: pd.DataFrame
-    """One row per ARK and URL with a decision; `document` is set if it holds in one document only."""
+    known: pd.DataFrame
+    """One row per known problem of an ARK at a URL; `document` is set if it is known in one document only."""
     inventory: pd.DataFrame
     """One row per line of the inventory: `is_cited` by any document, `is_chosen` for the reported part."""
     stock: pd.DataFrame
@@ -173,6 +177,7 @@ def load_frames(
     since: int | None = None,
     registry: Registry | None = None,
     inventory: pd.DataFrame | None = None,
+    known_list: KnownProblems = NOTHING_KNOWN,
     diagnose: Callable[[Frames], pd.DataFrame] | None = None,
 ) -> Frames:
     """Return one run of *store*, alone; or without *run_id*, the current state of its audit.
@@ -181,7 +186,8 @@ def load_frames(
 
     The result includes the run before it with the same command and seeds, and the run *since*, if given: their own
     rows, without requests. *registry* is the NAAN registry, by default the built-in copy. *inventory* is a result of
-    `read_inventory`. *diagnose* returns the cause of each failure of a run. It gets the last runs in which recovered ARKs
+    `read_inventory`, and *known_list* of `read_known`, whose rows count as of the day on which a run began, so that its
+    report stays the same. *diagnose* returns the cause of each failure of a run. It gets the last runs in which recovered ARKs
     failed, one after the other, because each takes much memory. An empty store, or a run without rows, gives empty
     frames of the same dtypes. Nothing is written.
     Raises `StoreUnopenable`, and `crawler.store.StoreDamaged`.
@@ -202,16 +208,22 @@ def load_frames(
         compared = [
             None
             if run is None
-            else _frames(connection, ReportScope(run, run, is_all=reported.is_all), registered, arks, listed)
+            else _frames(
+                connection, ReportScope(run, run, is_all=reported.is_all), registered, arks, listed, known_list
+            )
             for run in (earlier, since)
         ]
         causes = [
-            diagnose(_frames(connection, ReportScope(run, run), registered, arks, listed, has_requests=True))
+            diagnose(
+                _frames(connection, ReportScope(run, run), registered, arks, listed, NOTHING_KNOWN, has_requests=True)
+            )
             for run in runs_before_recovery(connection, reported, since, earlier)
             if diagnose
         ]
         return replace(
-            _frames(connection, reported, registered, arks, listed, since=since, previous=earlier, is_whole=True),
+            _frames(
+                connection, reported, registered, arks, listed, known_list, since=since, previous=earlier, is_whole=True
+            ),
             store=store.name,
             is_alone=run_id is not None and has_later_run(connection, run_id),
             previous=compared[0],
@@ -228,6 +240,7 @@ def _frames(
     registered: pd.DataFrame,
     arks: pd.DataFrame,
     inventory: pd.DataFrame,
+    known_list: KnownProblems,
     *,
     since: int | None = None,
     previous: int | None = None,
@@ -321,29 +334,55 @@ def _frames(
         last_good=good.drop_duplicates("ark_id", keep="last", ignore_index=True),
         mementos=copies.drop_duplicates(["ark_id", "request_url"], keep="last", ignore_index=True),
         registered=registered,
-        triage=_triage(triaged_arks(connection, counting, run_id, until=reported.until)),
+        known=_known(connection, counting, reported, known_list),
         timeline=all_runs,
     )
 
 
-def _triage(decided: Mapping[Pair, TriagedArk]) -> pd.DataFrame:
-    """Return triage decisions by ARK and URL; decisions for single documents follow the general one."""
-    rows = [
-        (
-            *pair,
-            document,
-            PARTICIPLES[state.action] if state.action else None,
-            state.words or None,
-            state.reason or None,
-            state.until.isoformat() if state.until else None,
-            state.assignee,
-            treatment.is_problem,
-            state.is_silent,
-        )
-        for pair, treatment in decided.items()
-        for document, state in ((None, treatment.whole), *treatment.in_documents.items())
-    ]
-    return frame_of(TRIAGE, rows)
+def _known(
+    connection: Connection, verdicts: Select[Any], reported: ReportScope, known_list: KnownProblems
+) -> pd.DataFrame:
+    """Return the problems among *verdicts* that *known_list* accepts, with the accepting row in words."""
+    begun = connection.scalar(select(run.c.started_at).where(run.c.run_id == reported.until))
+    rows: list[tuple[Any, ...]] = []
+    if known_list and begun is not None:
+        day = datetime.fromisoformat(begun).date()
+        for pair, problem in problems_of(connection, verdicts, reported.run_id).items():
+            acceptance = known_list.acceptance(problem, day)
+            if acceptance is not None and acceptance.everywhere is not None:
+                rows.append((*pair, None, acceptance.everywhere.words))
+            elif acceptance is not None:
+                rows += [(*pair, document, row.words) for document, row in acceptance.in_documents.items()]
+    return frame_of(KNOWN, rows)
+
+
+def load_problems(store: Path) -> list[Problem]:
+    """Return the problems in the current state of *store*: of each ARK at a URL, and of documents that were not read.
+
+    Raises `StoreUnopenable`, and `crawler.store.StoreDamaged`.
+    """
+
+    def load_current(connection: Connection) -> list[Problem]:
+        reported = current_scope(connection)
+        if reported is None:
+            return []
+        counting = cache_numbers(connection, "counting", counting_verdicts(reported))
+        found = problems_of(connection, counting, reported.run_id).values()
+        documents = load(connection, DOCUMENTS, query_of(DOCUMENTS).where(document.c.run_id == reported.run_id))
+        findings = load(connection, FINDINGS, query_of(FINDINGS).where(finding.c.run_id == reported.run_id))
+        unread = unread_documents(documents, findings)
+        return [*found, *(Problem(UNREADABLE, documents=(name,)) for name in unread)]
+
+    return read_store(store, load_current)
+
+
+def unread_documents(documents: pd.DataFrame, findings: pd.DataFrame) -> list[str]:
+    """Return the documents that are unreadable, read in part or empty, and the seeds that could not be fetched."""
+    is_unread = documents["outcome"].eq(UNREADABLE)
+    is_unread |= documents["found_on"].isna() & ~documents["outcome"].isin(LIVE)
+    in_part = findings.loc[findings["kind"].isin({*READ_IN_PART, "empty"}), "document_id"]
+    is_unread |= documents["document_id"].isin(in_part.dropna())
+    return list(documents.loc[is_unread, "url"])
 
 
 def registered_names(registry: Registry) -> pd.DataFrame:

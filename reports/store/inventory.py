@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +15,10 @@ from crawler.model.observations import ACCESS, ObjectOutcome, Question
 from crawler.model.schema import ark, document, mention, observation, run, verdict
 from extractors.model.ark import Ark
 from extractors.model.errors import UserMistake
-from extractors.model.files import read_whole
 from extractors.model.normalize import NotAnArk
 from extractors.model.urls import split_url
 from reports.remediation.expectations import same_object
+from reports.store.csv_lines import csv_lines, read_text
 from reports.store.run_queries import start_of
 from reports.store.typed_columns import INTEGER, MOMENT, PARSED, TEXT, TRUTH, Dtype, frame_of
 
@@ -59,19 +57,10 @@ def read_inventory(path: Path) -> pd.DataFrame:
     is the comma, semicolon or tab that occurs most often in the first line. Raises `UserMistake`
     with the first bad line.
     """
-    try:
-        data = read_whole(path, _MOST_BYTES)
-    except OSError as problem:
-        raise UserMistake(f"{path} can't be read: {problem.strerror}") from None
-    try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError as problem:
-        line = data.count(b"\n", 0, problem.start) + 1
-        raise UserMistake(f"{path}:{line}: is not UTF-8: save the file as CSV in UTF-8") from None
     rows: dict[str, tuple[Any, ...]] = {}
     problems: list[str] = []
     names: list[str | None] | None = None
-    for line, cells in _lines(text, path):
+    for line, cells in csv_lines(read_text(path, _MOST_BYTES), path):
         if names is None:
             names = _names(cells, f"{path}:{line}: ")
             continue
@@ -94,21 +83,6 @@ def read_inventory(path: Path) -> pd.DataFrame:
 def no_inventory() -> pd.DataFrame:
     """Return an inventory without lines."""
     return frame_of(DTYPES, [])
-
-
-def _lines(text: str, path: Path) -> Iterator[tuple[int, list[str]]]:
-    """Yield the cells of each line that is not blank, with the number of the line."""
-    first = next((line for line in text.splitlines() if line.strip(" \t,;")), "")
-    delimiter = max(",;\t", key=first.count)
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
-    line = 1
-    try:
-        for cells in reader:
-            if any(cell.strip() for cell in cells):
-                yield line, cells
-            line = reader.line_num + 1
-    except csv.Error as problem:
-        raise UserMistake(f"{path}:{line}: is not CSV: {problem}") from None
 
 
 def _names(cells: list[str], at: str) -> list[str | None]:

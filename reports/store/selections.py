@@ -276,13 +276,8 @@ CONTACTS: Selection = {
 }
 #: Entries of the NAAN registry for a NAAN or shoulder.
 REGISTERED: Mapping[str, Dtype] = dict.fromkeys(("naan", "shoulder", "organization", "contact", "target"), TEXT)
-#: Triage decisions about an ARK at a URL, and in single documents.
-TRIAGE: Mapping[str, Dtype] = {
-    "ark_id": INTEGER,
-    **dict.fromkeys(("request_url", "document", "treatment", "decision", "why", "until", "assignee"), TEXT),
-    "is_problem": TRUTH,
-    "is_silent": TRUTH,
-}
+#: Known problems of an ARK at a URL, in all documents or in one.
+KNOWN: Mapping[str, Dtype] = {"ark_id": INTEGER, **dict.fromkeys(("request_url", "document", "known"), TEXT)}
 
 
 def query_of(selection: Selection) -> Select[Any]:

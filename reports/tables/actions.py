@@ -24,12 +24,12 @@ from reports.tables.definitions import (
     ARKS_COLUMN,
     ASKED_COLUMNS,
     ASKED_URL_COLUMN,
-    ASSIGNEE_COLUMN,
     DOCUMENT_COLUMN,
     DOCUMENTS_COLUMN,
     EVIDENCE_COLUMN,
     FAULT_COLUMN,
     FAULT_HOST_COLUMN,
+    KNOWN_COLUMN,
     LAST_GOOD_COLUMNS,
     NAAN_COLUMN,
     PAIR,
@@ -49,7 +49,7 @@ from reports.tables.definitions import (
     url_column,
 )
 from reports.tables.failing import diagnosed_failures
-from reports.tables.known import places_to_report, with_decisions
+from reports.tables.known import with_known
 
 #: The key of a cause: the party that can fix it, and the host or rule to fix.
 _GROUP = ["cause", "fault", "host", "rule"]
@@ -61,6 +61,7 @@ def causes(frames: Frames) -> pd.DataFrame:
     Outages come last.
     """
     rows, named = failures(frames), contacts(frames)
+    rows = rows[rows["known"].isna()]
     table = rows.groupby(_GROUP).agg(
         number=("number", "first"),
         citations=("citation_id", "nunique"),
@@ -69,7 +70,6 @@ def causes(frames: Frames) -> pd.DataFrame:
         confirmed_broken=("confirmed_ark", "nunique"),
         failing_since=("first_strike_at", "min"),
         naan=("naan", lambda naans: sorted(naans.unique())),
-        assignees=("assignee", lambda names: ", ".join(sorted(names.dropna().unique())) or None),
         example_ark=("ark", "first"),
         example_url=("request_url", "first"),
         example_document=("document", "first"),
@@ -129,12 +129,13 @@ def _common(texts: pd.Series) -> str | None:
 
 @lru_cache(maxsize=2)
 def failures(frames: Frames) -> pd.DataFrame:
-    """Return one row per failing ARK, URL and citing place, with the number of its cause; sorted."""
+    """Return one row per failing ARK, URL and citing place; sorted by the number of its cause, known problems last."""
     places = frames.mentions.drop(columns=["ark", "naan"])
     rows = diagnosed_failures(frames)
     for of_pair in (places, archived_copies(frames), frames.latest[[*PAIR, "state", "first_strike_at"]]):
         rows = rows.merge(of_pair, on=PAIR, how="left")
-    rows = places_to_report(frames, rows)
+    rows = with_known(frames, rows)
+    known_rows, rows = rows[rows["known"].notna()], rows[rows["known"].isna()]
     # The weight of an ARK in its cause, on one of its rows: 2 if its failure is confirmed, else 1.
     is_first = ~rows.duplicated([*_GROUP, "ark_id"])
     is_confirmed = rows["state"].eq(ArkState.CONFIRMED_BROKEN).fillna(False)
@@ -146,6 +147,7 @@ def failures(frames: Frames) -> pd.DataFrame:
     sizes = sizes.assign(is_outage=sizes["fault"].eq(Fault.NOBODY))
     sizes = in_order(sizes, "is_outage", "-weight", "-citations", *_GROUP)
     rows = rows.merge(sizes[_GROUP].assign(number=sizes.index + 1), on=_GROUP)
+    rows = pd.concat([rows.astype({"number": "Int64"}), known_rows], ignore_index=True)
     named = contacts(frames)
     contact = map_distinct(rows["naan"], lambda naan: _contact(named, [naan]))
     rows = rows.assign(base=bases_of(rows["ark"]), contact=contact)
@@ -169,7 +171,9 @@ def contacts(frames: Frames) -> Mapping[str, tuple[str, str]]:
 
 
 _NUMBER = count_column(
-    "number", "number of the cause in causes.csv, the one with most ARKs first, outages last", "number from 1"
+    "number",
+    "number of the cause in causes.csv, the one with most ARKs first, outages last; empty for a known problem",
+    "number from 1",
 )
 _CAUSE = token_column("cause", "why it fails, as far as this run shows")
 _SHOULD_BE = text_column("should_be", "correct citation: an ARK or URL; empty if unknown")
@@ -203,7 +207,6 @@ CAUSES = TableDefinition(
         text_column("naans", "NAANs of these ARKs"),
         text_column("outcomes", "object outcomes by number of places, the most frequent first; three at most"),
         text_column("advice", "recommended action", is_ours=True),
-        text_column("assignees", "assignees of these ARKs; empty without one"),
         _CONTACT,
         ark_column("example_ark", "one of the ARKs"),
         url_column("example_url", "URL that was asked for it"),
@@ -221,7 +224,8 @@ FAILURES = TableDefinition(
     "failures",
     "Every place to fix",
     "One row per place that cites an ARK which was not reached as it is cited; those with the same cause are listed "
-    "together, and the parts of one object under its base. An ARK that was checked without a document has no place.",
+    "together, and the parts of one object under its base. Known problems come last. An ARK that was checked without "
+    "a document has no place.",
     failures,
     (
         _NUMBER,
@@ -245,8 +249,7 @@ FAILURES = TableDefinition(
         token_column("object", "outcome of the object service at this URL"),
         FAULT_HOST_COLUMN,
         _CONTACT,
-        ASSIGNEE_COLUMN,
-        text_column("triage", "earlier decision that no longer applies, and why; empty without one"),
+        KNOWN_COLUMN,
         EVIDENCE_COLUMN,
     ),
     is_listing=True,
@@ -276,8 +279,8 @@ def corrections(frames: Frames) -> pd.DataFrame:
     rows = judged_mentions(frames, "object", "did_you_mean")
     rows = rows.merge(failing, on=PAIR, how="left").merge(archived_copies(frames), on=PAIR, how="left")
     rows = rows[rows["repairs"].fillna("").ne("") | rows["did_you_mean"].notna() | rows["cause"].notna()]
-    rows = with_decisions(frames, rows)
-    rows = rows[rows["treatment"].isna()]
+    rows = with_known(frames, rows)
+    rows = rows[rows["known"].isna()]
     rows = rows.assign(family=families(rows["object"]))
     fixes = [correction(_place(row)) for row in records_of(rows[_OF_PLACE])]
     columns: dict[str, Any] = {
@@ -321,7 +324,6 @@ CORRECTIONS = TableDefinition(
         text_column("context", "text around it"),
         ark_column("ark", "ARK in normal form, as cited"),
         *ARCHIVED_COLUMNS,
-        ASSIGNEE_COLUMN,
     ),
     order=("document", "ordinal", "request_url"),
     is_listing=True,

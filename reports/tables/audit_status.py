@@ -17,9 +17,9 @@ from crawler.model.schema import ark, event, run
 from reports.languages import N_
 from reports.store.selections import EVENTS, load, query_of
 from reports.store.store_reading import read_store
+from reports.tables.changes import FAILING, SEVERITY, events_to_report
 from reports.tables.definitions import in_order, records_of
 from reports.tables.headline import Counts, counts_of
-from reports.tables.known import FAILING, SEVERITY, events_to_report
 from reports.tables.news import UNREAD, could_read_nothing
 from reports.tables.report_tables import Report
 

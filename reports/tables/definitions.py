@@ -129,7 +129,7 @@ ARCHIVED_COLUMNS = (
     url_column("archived_copy", "URL of a capture of the object in the web archive"),
     moment_column("archived_at", "moment of that capture"),
 )
-ASSIGNEE_COLUMN = text_column("assignee", "assignee; empty without one")
+KNOWN_COLUMN = text_column("known", "known problem: the reason and the accepted outcome in your list; empty for others")
 EVIDENCE_COLUMN = text_column("object_evidence", "evidence for the object outcome")
 FAULT_COLUMN = token_column("fault", "party that can start the repair: citation, resolver, landing-host or nobody")
 FAULT_HOST_COLUMN = text_column("host", "host to repair")

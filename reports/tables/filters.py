@@ -8,8 +8,8 @@ from typing import Any
 
 import pandas as pd
 
-from crawler.history.triage import fits_document
 from reports.store.frames import Frames
+from reports.store.known_problems import fits_document
 from reports.tables.ark_statuses import families, is_among
 from reports.tables.definitions import PAIR
 from reports.tables.failing import diagnosed_failures

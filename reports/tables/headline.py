@@ -13,8 +13,9 @@ from crawler.history.ark_status import EventKind
 from crawler.model.observations import DocumentOutcome, Family, ObjectOutcome
 from reports.languages import ENGLISH, N_, Language
 from reports.store.frames import Frames
+from reports.tables.changes import FAILING
 from reports.tables.definitions import MOMENT, records_of, rows_of
-from reports.tables.known import FAILING
+from reports.tables.known import KNOWN
 from reports.tables.wording import FAMILY_COUNTS
 
 
@@ -37,6 +38,8 @@ class Counts:
     recovered: int = 0
     failing: int = 0
     """ARKs that fail now and did not fail then, not yet confirmed."""
+    known: int = 0
+    """ARKs with a known problem."""
 
     @property
     def arks(self) -> int:
@@ -74,6 +77,7 @@ def counts_of(frames: Frames, tables: Mapping[str, pd.DataFrame]) -> Counts:
         confirmed=int(changed.get(EventKind.CONFIRMED, 0)),
         recovered=int(changed.get(EventKind.RECOVERED, 0)),
         failing=int(changed.get(FAILING, 0)),
+        known=int(measures.get(KNOWN, 0)),
     )
 
 
@@ -98,6 +102,8 @@ def headline(counts: Counts, language: Language = ENGLISH) -> str:
             if counts.causes
             else language.gettext("nothing to act on")
         )
+        if counts.known:
+            clauses.append(language.ngettext("{number} known problem", "{number} known problems", counts.known))
         clauses.append(_since_words(counts, language))
     else:
         clauses = [language.gettext("No ARK was found")]

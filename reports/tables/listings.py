@@ -36,6 +36,7 @@ from reports.tables.definitions import (
     EVIDENCE_COLUMN,
     GUARANTOR_COLUMN,
     JUDGED_AT_COLUMN,
+    KNOWN_COLUMN,
     LAST_GOOD_COLUMNS,
     NAAN_COLUMN,
     OBJECT_COLUMN,
@@ -59,6 +60,7 @@ from reports.tables.definitions import (
     truth_column,
     url_column,
 )
+from reports.tables.known import known_pairs
 from reports.tables.wording import naan_policy_words
 
 _EXAMPLE = re.compile(
@@ -137,6 +139,7 @@ def arks(frames: Frames) -> pd.DataFrame:
         last[[*PAIR, "status"]],
     ):
         rows = rows.merge(of_pair, on=PAIR, how="left")
+    rows = rows.merge(known_pairs(frames), on=PAIR, how="left")
     for of_ark in (frames.last_good, check_characters(frames), statuses):
         rows = rows.merge(of_ark, on="ark_id", how="left")
     is_amiss = rows["family"].ne(Family.WORKS)
@@ -224,6 +227,7 @@ ARKS = TableDefinition(
         token_column("ark_family", "family of the best outcome of all URLs of the ARK; ARKs are counted by it"),
         STATE_COLUMN,
         moment_column("since", "moment of the check that brought it to this state", varies=True),
+        KNOWN_COLUMN,
         JUDGED_AT_COLUMN,
         token_column("metadata", "outcome of the metadata service"),
         token_column("commitment", "outcome of the commitment service"),

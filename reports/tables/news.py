@@ -10,19 +10,12 @@ import pandas as pd
 from crawler.history.ark_status import ArkState, EventKind
 from crawler.model.observations import Family
 from crawler.model.outcomes import READABLE
-from reports.languages import ENGLISH, N_, Language
+from reports.languages import N_
 from reports.store.frames import Frames
 from reports.tables.ark_statuses import ark_statuses, families
+from reports.tables.changes import FAILING, PROBLEMS, events_to_report, of_family
 from reports.tables.definitions import PAIR, in_order, records_of, rows_of
-from reports.tables.known import (
-    FAILING,
-    PROBLEMS,
-    events_to_report,
-    known_measures,
-    known_sentence,
-    of_family,
-    without_known,
-)
+from reports.tables.known import without_known
 
 UNREAD = N_("This run could read no document.")
 #: The kinds of news about ARKs that do not work, the most serious first.
@@ -53,8 +46,6 @@ class News:
     """ARKs that fail, as the channel was told before."""
     suspect: str = ""
     """The reason why this run confirms no failure; empty if it may."""
-    triaged: str = ""
-    """A sentence on the ARKs with an acknowledged or ignored problem; they are in none of the above."""
     compared_run: int | None = None
     """The last run whose news the channel got; None for its first message."""
     opens_month: bool = False
@@ -72,9 +63,7 @@ def could_read_nothing(frames: Frames) -> bool:
     return len(frames.documents) > 0 and not frames.documents["outcome"].isin(READABLE).any()
 
 
-def news_of(
-    frames: Frames, language: Language = ENGLISH, *, told: Mapping[str, str] | None = None, last_run: int | None = None
-) -> News:
+def news_of(frames: Frames, *, told: Mapping[str, str] | None = None, last_run: int | None = None) -> News:
     """Return the news of the one run that *frames* hold, compared with its last run whose news a channel got.
 
     *told* are the failing ARKs that the channel was told of, with the kind of news. An ARK is news again only if it
@@ -110,7 +99,6 @@ def news_of(
         tuple(NewsItem(row["event"], row["ark"], row["detail"] or "") for row in records_of(rows)),
         int((~failing.isin(fresh["ark"])).sum()),
         (run["suspicion"] or "") if run["is_suspect"] else "",
-        known_sentence(pd.DataFrame(known_measures(frames), columns=["measure", "value", "note"]), language),
         compared_run=last_run,
         opens_month=earlier is None or f"{earlier['started_at']:%Y-%m}" < f"{run['started_at']:%Y-%m}",
         unchecked=unchecked,

@@ -15,10 +15,11 @@ from extractors.model.errors import UserMistake
 from reports.languages import LanguageChoice
 from reports.store.frames import Frames, load_frames
 from reports.store.inventory import read_inventory
+from reports.store.known_problems import read_known
 from reports.tables import (
     actions,
+    changes,
     inventory,
-    known,
     listings,
     overviews,
     pairs,
@@ -59,9 +60,8 @@ class Tables(Mapping[str, pd.DataFrame]):
 
 TABLES = (
     summary.SUMMARY,
-    known.CHANGES,
+    changes.CHANGES,
     actions.CAUSES,
-    known.KNOWN_PROBLEMS,
     inventory.INVENTORY,
     services.SERVICES,
     overviews.NAANS,
@@ -129,6 +129,7 @@ def load_report(
     run: int | None = None,
     since: int | None = None,
     inventory: str | os.PathLike[str] | None = None,
+    known: str | os.PathLike[str] | None = None,
 ) -> AuditFrames:
     """Return the frames of the audit in *store*, as `arkaudit report` reads them.
 
@@ -140,6 +141,7 @@ def load_report(
         run: the number of a run, to see it alone.
         since: the number of an earlier run to compare with.
         inventory: a CSV file with an institution's own ARKs, to compare with the audit.
+        known: a list of known problems (``known.csv``).
 
     Returns:
         Frames whose attributes are DataFrames with typed columns: ``arks``, ``mentions``, ``documents``,
@@ -148,11 +150,17 @@ def load_report(
     Raises:
         crawler.store.StoreUnopenable: if the store or the run does not exist.
         crawler.store.StoreError: if the store is damaged.
-        extractors.model.errors.UserMistake: if the inventory can't be read.
+        extractors.model.errors.UserMistake: if one of the lists can't be read.
     """
     listed = None if inventory is None else read_inventory(Path(inventory))
     registry = load_registry()
     frames = load_frames(
-        Path(store), run_id=run, since=since, registry=registry, inventory=listed, diagnose=former_causes
+        Path(store),
+        run_id=run,
+        since=since,
+        registry=registry,
+        inventory=listed,
+        known_list=read_known(None if known is None else Path(known)),
+        diagnose=former_causes,
     )
     return AuditFrames(**{field.name: getattr(frames, field.name) for field in fields(Frames)})

@@ -15,7 +15,7 @@ from reports.store.frames import Frames
 from reports.tables.ark_statuses import ark_states, ark_statuses, families, judged_mentions
 from reports.tables.definitions import TableDefinition, count_column, text_column
 from reports.tables.inventory import inventory_measures, inventory_sentence
-from reports.tables.known import known_measures, known_sentence
+from reports.tables.known import known_measures
 from reports.tables.overviews import HELD_BACK, own
 from reports.tables.wording import FAMILY_COUNTS, FAMILY_MEANINGS, OBJECT_MEANINGS, STATE_MEANINGS
 
@@ -208,7 +208,6 @@ def sentences(summary: pd.DataFrame, language: Language = ENGLISH) -> list[str]:
         _log_sentence(count, language),
         language.gettext("{described}; {committed}.", described=described, committed=committed),
         _questions_sentence(count, language),
-        known_sentence(summary, language),
         inventory_sentence(count, language),
     ]
     return [sentence for sentence in parts if sentence]

@@ -9,7 +9,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from arkaudit.schedules.overview import keep_status
+from arkaudit.schedules.overview import keep_status, status_key
 from reports.store.frames import load_frames
 from reports.tables.audit_status import status_of
 from reports.tables.report_tables import Report
@@ -35,7 +35,9 @@ def main() -> int:
         for audit in names:
             copy = Path(shutil.copy(store, store.with_name(f"{audit}.db")))
             if audit != names[-1]:
-                keep_status(audit, config, copy, status)
+                key = status_key(copy, None)
+                assert key is not None
+                keep_status(audit, config, key, status)
         begun = time.perf_counter()
         command = [sys.executable, "-m", "arkaudit", "overview", "-c", str(config), "--out", f"{name}/site"]
         subprocess.run(command, check=True, stderr=subprocess.DEVNULL)

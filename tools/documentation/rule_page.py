@@ -17,22 +17,17 @@ from crawler.verdicts.access import OBJECT_RULES, WORTH
 from crawler.verdicts.commitment import COMMITMENT_RULES, CommitmentFacts, StatementFacts
 from crawler.verdicts.inflection import METADATA_RULES
 from crawler.verdicts.rules import RuleTable
-from crawler.verdicts.verdict import CLOSED_RULES, UNASKED_RULES, WITHOUT_RULES, ClosedFacts
+from crawler.verdicts.verdict import UNASKED_RULES, WITHOUT_RULES
 
 #: The tables by the letter of their rule numbers.
 TABLES: dict[str, RuleTable[Any, Any]] = {
     "O": OBJECT_RULES,
-    "C": CLOSED_RULES,
     "M": METADATA_RULES,
     "N": UNASKED_RULES,
     "P": COMMITMENT_RULES,
 }
-SERVICES = (
-    ("object", ObjectOutcome, "OC"),
-    ("metadata", MetadataOutcome, "MN"),
-    ("commitment", CommitmentOutcome, "P"),
-)
-FACTS = (AnswerFacts, PageWords, ObjectFacts, ClosedFacts, MetadataFacts, CommitmentFacts, StatementFacts)
+SERVICES = (("object", ObjectOutcome, "O"), ("metadata", MetadataOutcome, "MN"), ("commitment", CommitmentOutcome, "P"))
+FACTS = (AnswerFacts, PageWords, ObjectFacts, MetadataFacts, CommitmentFacts, StatementFacts)
 _INTRODUCTION = """# Rules of verdicts
 
 This page lists every rule that leads to a verdict, for readers of a report who want to check one. See the rules at

@@ -19,10 +19,9 @@ from protego import Protego
 from scrapy import Request
 from scrapy.http import Response
 
-from arkaudit.configuration.config_files import ConfigError, load
+from arkaudit.configuration.config_files import load
 from arkaudit.configuration.schedule import Schedule
 from arkaudit.schedules.last_run import LastRunFile, due_now
-from arkaudit.upkeep.triage_file import load_triage
 from crawler.answers.answer import read_answer
 from crawler.answers.facts import AnswerFacts
 from crawler.answers.mementos import memento_links
@@ -47,6 +46,7 @@ from extractors.model.ark import Ark
 from extractors.model.errors import UserMistake
 from extractors.model.formats import SUFFIXES, parse_content_type
 from reports.store.frames import read_store
+from reports.store.known_problems import read_known
 
 #: File names that select the readers; the first byte of an input chooses one.
 NAMES = (*(f"a{suffixes[0]}" for suffixes in SUFFIXES.values()), "a.tsv", "")
@@ -191,23 +191,19 @@ def last_runs(data: bytes) -> None:
 
 
 def toml(data: bytes) -> None:
-    """Read any bytes as a configuration and as a file of decisions; a fault must be one line."""
+    """Read any bytes as a configuration and as a list of known problems; a fault must be one line."""
     with tempfile.NamedTemporaryFile(suffix=".toml") as file:
         file.write(data)
         file.flush()
-        for read_file in (_load_config, _load_triage):
+        for read_file in (_load_config, read_known):
             try:
                 read_file(Path(file.name))
-            except ConfigError as mistake:
+            except UserMistake as mistake:
                 _require_one_line(str(mistake))
 
 
 def _load_config(path: Path) -> None:
     load(path, {})
-
-
-def _load_triage(path: Path) -> None:
-    load_triage(path, now=datetime(2026, 11, 22, tzinfo=UTC))
 
 
 def _require_one_line(words: str) -> None:

@@ -1,0 +1,116 @@
+"""Changes of ARKs since an earlier run, without known problems."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from crawler.history.ark_status import ArkState, EventKind
+from crawler.model.observations import Family
+from reports.store.frames import Frames
+from reports.tables.ark_statuses import ark_statuses, families, is_among
+from reports.tables.definitions import (
+    ARK_COLUMN,
+    ASKED_URL_COLUMN,
+    NAAN_COLUMN,
+    OBJECT_COLUMN,
+    PAIR,
+    TableDefinition,
+    moment_column,
+    text_column,
+    token_column,
+)
+from reports.tables.failing import diagnosed_failures
+from reports.tables.known import known_pairs, without_known
+from reports.tables.wording import CHANGE_NAMES
+
+#: The families of an ARK that failures can confirm as broken.
+PROBLEMS = (Family.FAILS, Family.UNREACHABLE)
+#: The word for a failure that no further check has confirmed yet.
+FAILING = str(ArkState.FAILING)
+#: The kinds of changes, the most serious first.
+SEVERITY = tuple(CHANGE_NAMES)
+
+
+def events_to_report(frames: Frames, events: pd.DataFrame | None = None) -> pd.DataFrame:
+    """Return *events*, by default those of *frames*, without confirmed failures that are known or do not count.
+
+    A URL that fails is no failure of an ARK that works, or may work, at another one.
+    """
+    events = frames.events if events is None else events
+    fails = families(frames.verdicts["object"]).isin(PROBLEMS)
+    has_hope = ~frames.verdicts["ark_id"].isin(of_family(frames, *PROBLEMS)["ark_id"])
+    is_elsewhere = is_among(events, frames.verdicts.loc[fails & has_hope, PAIR])
+    return events[~(events["event"].eq(EventKind.CONFIRMED) & (is_elsewhere | is_among(events, known_pairs(frames))))]
+
+
+def changes(frames: Frames) -> pd.DataFrame:
+    """Return one row per event and per new failure: the one source of headline, news and all formats.
+
+    A report without a run to compare with has events only.
+    """
+    events = events_to_report(frames).merge(frames.verdicts[[*PAIR, "object"]], on=PAIR, how="left")
+    failures = [new_failures(frames)] if frames.since or frames.previous else []
+    rows = pd.concat([events.astype({"event": "str"}), *failures], ignore_index=True)
+    known = diagnosed_failures(frames)[[*PAIR, "cause"]].assign(is_past=False)
+    if frames.former_causes is not None:
+        known = pd.concat([known, frames.former_causes.assign(is_past=True)])
+    rows = rows.assign(is_past=rows["event"].eq(EventKind.RECOVERED)).merge(known, on=[*PAIR, "is_past"], how="left")
+    return rows.assign(rank=rows["event"].map(SEVERITY.index).astype("Int64"))
+
+
+def new_failures(frames: Frames) -> pd.DataFrame:
+    """Return one row per URL of each ARK that newly fails (see `newly`), unless its failure is confirmed."""
+    events = events_to_report(frames)
+    confirmed = events.loc[events["event"].eq(EventKind.CONFIRMED), "ark_id"]
+    rows = newly(frames, Family.FAILS).assign(event=FAILING)
+    return rows[rows["state"].ne(ArkState.CONFIRMED_BROKEN) & ~rows["ark_id"].isin(confirmed)]
+
+
+def newly(frames: Frames, family: Family) -> pd.DataFrame:
+    """Return one row per URL of an ARK of a *family* that was not of this family in the run to compare with.
+
+    An ARK whose documents that run could not read is compared with its last verdict before. Without such a run every
+    ARK of the family is new. Known problems are left out.
+    """
+    compared = frames.since or frames.previous
+    rows = of_family(frames, family)
+    if compared is not None:
+        before = frames.history[frames.history["started_at"].le(compared.run["started_at"].max())]
+        before = before[~before["ark_id"].isin(compared.verdicts["ark_id"])]
+        last = before[before["run_id"].eq(before.groupby("ark_id")["run_id"].transform("max"))]
+        was_before = last.loc[families(last["object"]).eq(family), "ark_id"]
+        rows = rows[~rows["ark_id"].isin(pd.concat([of_family(compared, family)["ark_id"], was_before]))]
+    rows = without_known(frames, rows[families(rows["object"]).eq(family)])
+    rows = rows.merge(frames.latest[[*PAIR, "state", "since", "reason"]], on=PAIR, how="left")
+    return rows.rename(columns={"since": "at", "reason": "detail"})
+
+
+def of_family(frames: Frames, *of: Family) -> pd.DataFrame:
+    """Return the verdicts about the ARKs whose best outcome is of a family."""
+    statuses = ark_statuses(frames)
+    chosen = statuses.loc[statuses["family"].isin(of), "ark_id"]
+    return frames.verdicts.loc[frames.verdicts["ark_id"].isin(chosen), [*PAIR, "ark", "naan", "object"]]
+
+
+CHANGES = TableDefinition(
+    "changes",
+    "Changes",
+    "One row per event of an ARK since the run that this one is compared with; the most serious "
+    "first. An ARK is failing until several checks over days have confirmed it as broken. An outage "
+    "is not link rot, and has no row. Known problems are left out.",
+    changes,
+    (
+        token_column(
+            "event", "confirmed (as broken), failing, gone (from the documents), moved, changed, recovered or new"
+        ),
+        ARK_COLUMN,
+        NAAN_COLUMN,
+        ASKED_URL_COLUMN,
+        OBJECT_COLUMN,
+        token_column("cause", "why it fails; of a recovered ARK, why it last failed, if known"),
+        text_column("detail", "the event in words"),
+        moment_column("at", "moment of the check that showed it", varies=True),
+    ),
+    order=("rank", "ark", "request_url", "at", "event_id"),
+    is_listing=True,
+)
