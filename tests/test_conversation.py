@@ -201,6 +201,19 @@ def test_gone_with_a_word_of_withdrawal_is_held_against_the_control(
     assert outcomes_of(world, tmp_path) == {"x5": outcome}
 
 
+SUPPORT = "erc-support:\nwho: A library\nwhat: Permanent: Stable Content:\nwhen: 20260101\nwhere: https://r.example/\n"
+
+
+@given(order=st.lists(st.integers(0, 7), max_size=30), is_stated=st.booleans())
+def test_double_is_asked_of_all_arks_only_if_it_states_what_info_lacks(order: list[int], is_stated: bool) -> None:
+    def answer(url: str) -> int | str:
+        described = describe(url.removesuffix("?") + "info" if url.endswith("??") else url)
+        return f"{described}{SUPPORT}" if url.endswith("??") and is_stated and described != 404 else described
+
+    asked = World(["x5a", "x5b", "x5c", "x5d"], answer).talk(order)
+    assert sum(question is Question.DOUBLE for _, question in asked) == (4 if is_stated else 1)
+
+
 def test_the_answer_of_a_finished_target_is_recalled_for_another() -> None:
     other = CandidateReading(*target("x57"))
     world = World(["x57", "y5"], describe, readings={target("y5")[1]: (other,)})

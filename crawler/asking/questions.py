@@ -100,8 +100,8 @@ class AskingContext:
     """True if an answer states a commitment."""
     legacy: bool = True
     """True if ``??`` and ``?`` may be asked."""
-    has_asked_both: bool = False
-    """True if this resolver and shoulder was asked ``??`` although ``?info`` had given a record."""
+    says_no_more: bool = False
+    """True if ``??`` at this resolver and shoulder stated no commitment that the record at ``?info`` lacked."""
     own_path: str | None = None
     """The path of the resolver as stated by its host, or None."""
     has_asked_path: bool = False
@@ -251,7 +251,7 @@ def _next_inflection(answers: AnswersByQuestion, context: AskingContext) -> Ques
     is_silent = info.end in SILENT_ENDS or info.status in PASSING_STATUSES
     if not context.legacy or is_silent:
         return None
-    if context.described and (context.stated or context.has_asked_both):
+    if context.described and (context.stated or context.says_no_more):
         return None
     legacy = (Question.DOUBLE,) if context.described else (Question.DOUBLE, Question.SINGLE)
     return next((question for question in legacy if question not in answers), None)

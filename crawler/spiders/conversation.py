@@ -217,6 +217,8 @@ class Conversation:
         """The neighbourhoods, and the address patterns at landing hosts, with a second control."""
         self._label_forms = LabelForms()
         self._asked: set[tuple[Neighbourhood, Question]] = set()
+        self._doubles: dict[Neighbourhood, bool | None] = {}
+        """True if ``??`` states a commitment that the record at ``?info`` lacks; None while the first answer is open."""
         self._speakers: dict[Neighbourhood, Ark] = {}
         """The first target of each neighbourhood, in order; the control has the same shape."""
         for ark, url in targets():
@@ -277,12 +279,16 @@ class Conversation:
         if question in SHARED:
             return
         case.add(question, AnswerFacts(observation))
+        neighbourhood = self._neighbourhood(case)
+        if question is Question.DOUBLE and self._doubles.get(neighbourhood, False) is None:
+            self._doubles[neighbourhood] = case.description.states_commitment
+            yield from self._resume_waiting((neighbourhood, Question.DOUBLE))
         if question in _IN_SOME_FORM:
             self._label_forms.on_answer(case.answers[question])
         yield from self._about_resolver(case, question)
         yield from self._about_landing(case, question)
         yield from self._about_wall(case, question)
-        if question in ACCESS and (control := self._controls.get(self._neighbourhood(case))) is not None:
+        if question in ACCESS and (control := self._controls.get(neighbourhood)) is not None:
             yield from self._other_control(case, control)
         yield from self._next(case)
         yield from self._resume_all([case_ for case_ in self._waiting.values() if case_.waits_for(case.request_url)])
@@ -366,7 +372,11 @@ class Conversation:
             if is_asked:
                 return
         if following is Question.DOUBLE and case.description.by is not None:
-            self._asked.add((self._neighbourhood(case), Question.DOUBLE))
+            neighbourhood = self._neighbourhood(case)
+            if neighbourhood in self._doubles and self._doubles[neighbourhood] is None:
+                self._wait_for((neighbourhood, Question.DOUBLE), case)
+                return
+            self._doubles.setdefault(neighbourhood)
         own_path = self._paths.get(origin_of(case.first_url))
         yield self._ask(
             case, following, question_url(following, case.first_url, case.answers, case.fallbacks, own_path=own_path)
@@ -470,7 +480,7 @@ class Conversation:
             described=case.description.by is not None,
             stated=case.description.states_commitment,
             legacy=self._rules.legacy,
-            has_asked_both=(self._neighbourhood(case), Question.DOUBLE) in self._asked,
+            says_no_more=self._doubles.get(self._neighbourhood(case)) is False,
             own_path=self._paths.get(origin),
             has_asked_path=origin in self._paths,
             is_soft=self._is_soft(case),
