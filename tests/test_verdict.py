@@ -107,7 +107,11 @@ def verdict_on(vector: dict[str, Any]) -> Verdict:
             **controls,
             controls_again=[facts(Question.CONTROL_AGAIN, told, url) for told in vector.get("controls_again", [])],
             neighbours=vector.get("neighbours", 0),
-            copies=vector.get("copies", 0),
+            copies={
+                answers[question].seen.page_digest or "": vector[name]
+                for name, question in (("copies", Question.OBJECT), ("record_copies", Question.INFO))
+                if name in vector
+            },
             earlier=[observation(Question(name), told, url) for name, told in vector.get("earlier", [])],
             tls={
                 (host, 443): TlsResult(host, 443, False, reason, "") for host, reason in vector.get("tls", {}).items()

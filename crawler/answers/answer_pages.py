@@ -29,7 +29,7 @@ _SELF_META = re.compile(
 _SCRIPT_TYPE = re.compile(r"(?:(?:text|application)/(?:x-)?(?:java|ecma|live|j)script[\d.]*|module)?\Z", re.IGNORECASE)
 _VALUE_CHARS = 500
 #: Attributes with the address of a link, a picture, a player or its source; and others that may have one.
-_ADDRESSES = ("href", "src", "data", "poster")
+_ADDRESSES = ("href", "src", "srcset", "data", "poster")
 _OTHER_ADDRESSES = re.compile(r"content\Z|data-")
 _ABSOLUTE = re.compile(r"(?:https?:/)?/\S+\Z")
 _IN_STYLE = re.compile(r"url\([\"']?(?P<address>[^\"')]{1,300})")

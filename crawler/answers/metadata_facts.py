@@ -18,6 +18,7 @@ from crawler.answers.erc import QUESTIONS, missing_code, says_something
 from crawler.answers.facts import AnswerFacts
 from crawler.answers.likeness import ANY_ARK, last_part, likeness, same_answer, same_beginning, same_page
 from crawler.answers.notices import is_fault, says_not_found
+from crawler.answers.page_copies import ENOUGH_PAGES
 from crawler.answers.quirks import is_home_page, plain, quirks, without_marks
 from crawler.answers.structured import kernel, kernel_keys
 from crawler.model.observations import ChainEnd, Family, ObjectOutcome, Observation
@@ -55,11 +56,19 @@ class MetadataFacts:
     """Answers to a repeated control that differ from its first answer."""
     outcome: ObjectOutcome = ObjectOutcome.RESOLVED
     """The outcome of the object. If it was not reached, a record for a name that can't exist makes any record doubtful."""
+    copies: int = 0
+    """The number of other objects with the same answer at another address of the host."""
 
     @property
     def asked(self) -> str:
         """The inflection that was requested."""
         return INFLECTIONS[self.answer.seen.question]
+
+    @property
+    def is_repeated(self) -> bool:
+        """True if several objects have this record, and it names none of them."""
+        subject = self.answer.subject
+        return self.copies >= ENOUGH_PAGES - 1 and not (subject.names_this or subject.names_base)
 
     # -- the redirects
 

@@ -23,6 +23,7 @@ from crawler.answers.likeness import (
     same_page,
 )
 from crawler.answers.notices import PageWords, says_not_found, sure_words
+from crawler.answers.page_copies import ENOUGH_PAGES
 from crawler.answers.quirks import NOTICE_CHARS, OPENING_CHARS, bare, plain, quirks
 from crawler.answers.withdrawals import Withdrawal, sentences, speaks_of_withdrawal
 from crawler.model.observations import ObjectOutcome
@@ -33,8 +34,6 @@ from extractors.model.urls import authority_of, split_url
 
 #: This number of other ARKs at the same URL supports another sign. It proves nothing: one page may serve many objects.
 MANY_NEIGHBOURS = 2
-#: A page for this number of objects, each at another address of the host, is the page of none of them.
-ENOUGH_PAGES = 3
 #: Outcomes of a host that refuses a name that can't exist.
 _REFUSED = (ObjectOutcome.BROKEN, ObjectOutcome.SERVER_ERROR)
 

@@ -403,17 +403,22 @@ class RunJudge:
             control_rendered=self._shared.control(ark, asked_url, Question.CONTROL_RENDERED),
             tls=self._tls,
             neighbours=len(self._objects.get(written.final_url, set()) - {ark.base}),
-            copies=self._copies_of(answer),
+            copies=self._copies(answer_set),
             earlier=tuple(answer_set.earlier),
             policies=self._shared.policies,
             own_path=self._shared.paths.get(origin_of(written.asked_url)) if written.is_unknown else None,
             registered=registry.entry(ark) if registry else None,
         )
 
-    def _copies_of(self, answer: AnswerFacts) -> int:
-        """Return the number of other objects with a page of the same words, links and media at another address."""
-        pages = self._pages.get(answer.seen.page_digest or "", ())
-        return len({ark for ark, url in pages if ark != answer.ark.base and url != answer.final_url})
+    def _copies(self, answer_set: AnswerSet) -> Mapping[str, int]:
+        """Return the numbers of other objects with the same answer at another address, by its digest."""
+        copies = {}
+        for answer in answer_set.last.values():
+            digest = answer.seen.page_digest
+            if digest is not None and digest in self._pages:
+                pages = self._pages[digest]
+                copies[digest] = len({ark for ark, url in pages if ark != answer.ark.base and url != answer.final_url})
+        return copies
 
 
 def _intended_ark(case: TargetReadings, answer_sets: AnswerSets) -> tuple[IntendedArk | None, list[str]]:

@@ -16,7 +16,7 @@ from sqlalchemy import Connection, Row, bindparam, distinct, func, select, updat
 from sqlalchemy.dialects.sqlite import Insert, insert
 
 from crawler.answers.mementos import CaptureWish, MementoRecord, capture_wish, may_ask_again
-from crawler.answers.object_facts import ENOUGH_PAGES
+from crawler.answers.page_copies import ENOUGH_PAGES
 from crawler.history import latest
 from crawler.history.ark_status import ArkState, StatusPolicy
 from crawler.history.problems import problems_of
@@ -34,7 +34,7 @@ from crawler.model.observations import (
     Verdict,
 )
 from crawler.model.outcomes import MementoOutcome
-from crawler.model.resolving import SUCCESSES
+from crawler.model.resolving import INFLECTED, SUCCESSES
 from crawler.store.database import ARK_PARTS, PAGE, Database, ark_of, insert_if_new, observation_of, record_of, row_of
 from extractors.model.ark import Ark
 from extractors.model.documents import Finding
@@ -120,16 +120,17 @@ class ArkTables(Database):
         return {url: row.final_url for url, row in last.items() if row.hop_count and row.status in SUCCESSES}
 
     def repeated_pages(self, run_id: int) -> Mapping[str, set[tuple[Ark, str]]]:
-        """Return the objects and addresses of pages with the same digest, by that digest, if they have three addresses
-        or more.
+        """Return the objects and addresses of answers with the same digest, by that digest, if three objects or more
+        have it at three addresses or more.
         """
         observation = schema.observation.c
-        of_objects = (observation.run_id == run_id, observation.question == Question.OBJECT)
+        of_objects = (observation.run_id == run_id, observation.question.in_((Question.OBJECT, *INFLECTED)))
         repeated = (
             select(observation.page_digest)
             .where(*of_objects, observation.page_digest.is_not(None))
             .group_by(observation.page_digest)
             .having(func.count(distinct(observation.final_url)) >= ENOUGH_PAGES)
+            .having(func.count(distinct(observation.ark_id)) >= ENOUGH_PAGES)
         )
         query = (
             select(observation.page_digest, observation.final_url, *ARK_PARTS)

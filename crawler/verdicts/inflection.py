@@ -299,6 +299,15 @@ METADATA_RULES: RuleTable[MetadataFacts, MetadataOutcome] = RuleTable(
                     "2023, 2.5",
                 ),
                 VerdictRule(
+                    "the record does not say which ARK it is about, and three objects or more have it",
+                    lambda facts: facts.is_repeated,
+                    MetadataOutcome.UNDETERMINED,
+                    lambda facts: (
+                        f"{facts.asked} returned {_kind(facts.answer.seen)} that does not say which ARK it is about; the host "
+                        f"sends the same for {facts.copies} other objects"
+                    ),
+                ),
+                VerdictRule(
                     "the record is an ERC",
                     lambda facts: facts.is_erc,
                     MetadataOutcome.ERC,
@@ -375,12 +384,13 @@ def judge_inflections(
     changed_controls: Sequence[AnswerFacts] = (),
     *,
     outcome: ObjectOutcome = ObjectOutcome.RESOLVED,
+    copies: Mapping[str, int] | None = None,
 ) -> tuple[ServiceVerdict[MetadataOutcome] | None, tuple[Question, ...]]:
     """Return the best verdict on the inflections with the evidence of all, and the inflections that describe the
     object.
 
-    Each answer is compared with the object's answer at its own URL; *outcome* is the object's. The verdict is None if no
-    inflection was requested.
+    Each answer is compared with the object's answer at its own URL; *outcome* is the object's. *copies* are the numbers of
+    other objects with the same answer, by its digest. The verdict is None if no inflection was requested.
     """
     by_url = {answers[way].asked_url: answers[way] for way in ACCESS[::-1] if way in answers}
     verdicts = {}
@@ -388,8 +398,9 @@ def judge_inflections(
         if question in answers:
             answer = answers[question]
             at_base = by_url.get(answer.asked_url.partition("?")[0], living)
+            shared_by = (copies or {}).get(answer.seen.page_digest or "", 0)
             verdicts[question] = METADATA_RULES.judge(
-                MetadataFacts(answer, at_base, control, changed_controls, outcome)
+                MetadataFacts(answer, at_base, control, changed_controls, outcome, shared_by)
             )
     if not verdicts:
         return None, ()

@@ -172,8 +172,8 @@ class VerdictContext:
     """The results of certificate probes, by host and port."""
     neighbours: int = 0
     """The number of ARKs of other objects that ended at the same URL."""
-    copies: int = 0
-    """The number of other objects whose pages, at other addresses of the host, say and show the same."""
+    copies: Mapping[str, int] = field(default_factory=dict)
+    """The numbers of other objects with the same answer at another address of the host, by its `page_digest`."""
     earlier: Sequence[Observation] = ()
     """Earlier attempts at the same questions."""
     policies: Mapping[str, AnswerFacts] = field(default_factory=dict)
@@ -195,7 +195,12 @@ def judge(answers: AnswersByQuestion, *, context: VerdictContext | None = None) 
     around = context or VerdictContext()
     access = decide_access(answers, around)
     described, describing = judge_inflections(
-        answers, access.answer, around.control_info, around.changed_controls, outcome=access.verdict.outcome
+        answers,
+        access.answer,
+        around.control_info,
+        around.changed_controls,
+        outcome=access.verdict.outcome,
+        copies=around.copies,
     )
     metadata = described or UNASKED_RULES.judge(access)
     commitment = COMMITMENT_RULES.judge(CommitmentFacts(answers, metadata, describing))
@@ -283,7 +288,7 @@ def _access(way: Question, answer: AnswerFacts, around: VerdictContext, answers:
     beside = replace(facts_beside(answer, answers, control, neighbours), others=around.other_controls)
     facts = facts_at_landing(beside, around.control_landing)
     if answer is reached_answer(answers):
-        facts = replace(facts, copies=around.copies)
+        facts = replace(facts, copies=around.copies.get(answer.seen.page_digest or "", 0))
     if is_as_written:
         facts = replace(facts, changed_controls=around.changed_controls)
     verdict = OBJECT_RULES.judge(facts)
