@@ -4,8 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from extractors.extraction import extraction_of
 from extractors.model.decoding import decode, utf16_order
 from extractors.readers.plain import read_plain
+from extractors.wraps.rules import Confidence
 
 SAMPLE = "déjà \N{EN DASH} ark:/12148/btv1b84"
 
@@ -75,3 +77,30 @@ def test_no_bytes_raise_under_any_label(data, label):
     if data.isascii() and b"\0" not in data and label in (None, "utf-8"):
         assert decoded.text == data.decode()
     assert decode(data, label) == decoded
+
+
+TYPED = """\
+The photograph of the harbour, which was taken from the
+roof of the mill, is kept as ark:/13030/m5f
+qq7v24r in the county library. The second copy was made
+from the same plate, but with another exposure, and is
+kept in a private house. It has no number of its own, and
+nobody has seen it since. The letters that belong to it
+were given to the county in that year and stand
+beside it. They name the photographer, who had come
+from the coast, and two of the workers. A list of the
+people on the roof was made much later, in pencil, by
+somebody who knew them, and is not always right. See
+the guide for what is known about this hand.
+"""
+
+
+@pytest.mark.parametrize("newline", ["\n", "\r\n"])
+def test_empty_line_after_each_line_ends_no_name(newline):
+    [mention] = extraction_of((TYPED * 2).replace("\n", newline * 2).encode()).mentions[:1]
+    assert (str(mention.ark), mention.confidence) == ("ark:13030/m5fqq7v24r", Confidence.CERTAIN)
+
+
+def test_empty_line_between_paragraphs_ends_a_name():
+    entries = "Photograph of the mill: ark:/13030/m5f\n\nqq7v24r is the number of the plate.\n\nSee the guide.\n\n" * 9
+    assert {str(mention.ark) for mention in extraction_of(entries.encode()).mentions} == {"ark:13030/m5f"}

@@ -19,6 +19,14 @@ HUNK = re.compile(r"^@@ -[0-9]+(?:,[0-9]+)? \+[0-9]+(?:,[0-9]+)? @@", re.MULTILI
 _PARTED_LABEL = re.compile(r"""(?:"[ \r\n+.&\\_]{1,40}"|'[ \r\n+.&\\_]{1,40}')(?=(?P<rest>r?k?):/?[0-9]{5}/)""")
 
 
+#: An empty line between two lines, with the first character of the second.
+_DOUBLE_BREAK = re.compile(r"(?<=[^\r\n])\r?\n\r?\n(?P<start>[^\r\n])")
+#: Line ends for each empty line in a double-spaced text: two, and a few more after paragraphs and titles.
+_MOST_BREAKS_A_LINE = 2.2
+#: Characters from which the spacing is recognized, the least number of lines, and the share that begins with a small letter.
+_SAMPLE_CHARS, _LEAST_LINES, _RUNNING_ON = 20_000, 12, 0.4
+
+
 def read_plain(data: bytes, *, charset: str | None = None) -> Reading:
     r"""Return the text as one block, with its line breaks unchanged; *charset* is the declared one.
 
@@ -28,7 +36,7 @@ def read_plain(data: bytes, *, charset: str | None = None) -> Reading:
     data, findings = first_bytes(data, MOST_BYTES)
     decoded = decode_beginning(data, charset) if len(data) <= BEGINNING_BYTES else decode(data, charset)
     text = _without_signs(decoded.text) if HUNK.search(decoded.text) else decoded.text
-    text = _PARTED_LABEL.sub(_join_label, text)
+    text = single_spaced(_PARTED_LABEL.sub(_join_label, text))
     blocks = (Block(text),) if text.strip() else ()
     return Reading(MEDIA_TYPE, blocks, findings=(*findings, *decoded.findings))
 
@@ -38,6 +46,23 @@ def _join_label(literals: re.Match[str]) -> str:
     beginning = "ark"[: 3 - len(literals["rest"])]
     is_label = literals.string.endswith(beginning, 0, literals.start())
     return "" if is_label and "ark".endswith(literals["rest"]) else literals[0]
+
+
+def single_spaced(text: str) -> str:
+    r"""Return a double-spaced *text* with one line end after each line, ``\r\n`` in place of ``\n\n``; others unchanged.
+
+    In such a text, an empty line follows each line, and many lines begin with a small letter: an empty line is no end of
+    a paragraph. Line ends keep their length.
+
+    >>> typed = "the scan of the map is at\n\nark:/12148/btv1b84\n\n49691v, in\n\nthe library\n\n"
+    >>> single_spaced(typed * 5).count("\r\n"), single_spaced("A map.\n\nAnother map.\n\n" * 9).count("\r\n")
+    (19, 0)
+    """
+    if text.count("\n") > _MOST_BREAKS_A_LINE * (text.count("\n\n") + text.count("\n\r\n")):
+        return text
+    starts = [match["start"] for match in _DOUBLE_BREAK.finditer(text, 0, _SAMPLE_CHARS)]
+    is_typed = len(starts) >= _LEAST_LINES and sum(map(str.islower, starts)) >= len(starts) * _RUNNING_ON
+    return _DOUBLE_BREAK.sub("\r\n\\g<start>", text) if is_typed else text
 
 
 def _without_signs(diff: str) -> str:
