@@ -100,7 +100,10 @@ def _judged_verdicts(frames: Frames) -> pd.DataFrame:
 
 
 def _lasting_detours(frames: Frames) -> pd.DataFrame:
-    """Return the ARKs and URLs that worked only elsewhere over as many checks and days as confirm a failure."""
+    """Return the ARKs and URLs that worked only elsewhere over as many checks and days as confirm a failure.
+
+    A run that another is compared with has no timeline, and so none of them.
+    """
     timeline = frames.timeline
     checks = timeline.checks.assign(
         started_at=timeline.runs["started_at"].take(timeline.checks["run"].to_numpy()).array
@@ -112,7 +115,8 @@ def _lasting_detours(frames: Frames) -> pd.DataFrame:
     spans = last.groupby("pair")["started_at"].agg(["size", "min", "max"])
     policy = timeline.policy
     has_lasted = spans["size"].ge(policy.strikes) & (spans["max"] - spans["min"]).ge(pd.Timedelta(days=policy.days))
-    return frames.latest.loc[frames.latest["latest_id"].isin(spans.index[has_lasted]), PAIR]
+    lasting = spans.index[has_lasted]
+    return frames.latest.loc[frames.latest["latest_id"].isin(lasting) if len(lasting) else [], PAIR]
 
 
 def _way(remarks: str) -> str | None:
