@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from reports.languages import ENGLISH, Language
-from reports.tables.wording import place_words
+from reports.languages.places import place_words
 
 if TYPE_CHECKING:
     from reports.store.frames import Frames

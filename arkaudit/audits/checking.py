@@ -29,8 +29,8 @@ from extractors.mentions.mention import Mention
 from extractors.model.ark import Ark
 from extractors.model.errors import UserMistake
 from reports.hints import MOST_FAULTS, MOST_PLACES, Fault, failing_words
+from reports.languages.places import place_words
 from reports.store.known_problems import NOTHING_KNOWN, KnownProblems
-from reports.tables.wording import place_words
 
 if TYPE_CHECKING:
     from arkaudit.datasets.documents import DatasetDocuments

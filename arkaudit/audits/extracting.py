@@ -26,8 +26,8 @@ from extractors.model.errors import RunInterrupted
 from extractors.two_passes import DocumentSummary, RenderedDocument, TwoPasses
 from reports.hints import MOST_FAULTS, Fault
 from reports.languages.display import count_noun
+from reports.languages.places import place_words
 from reports.store.known_problems import NOTHING_KNOWN, UNREADABLE, KnownProblems
-from reports.tables.wording import place_words
 
 if TYPE_CHECKING:
     from arkaudit.configuration.config import Config

@@ -182,6 +182,8 @@ def run(
         if config.notify.is_wanted:
             send_news(config, store_file, reported.report, known_list=known_list, config_file=config_file)
         note_reported(store_file, run_id)
+        # Sending the news and noting the report have changed the store, but nothing that the status shows.
+        key = status_key(store_file, config.known.file)
         if key is not None and is_unchanged and reported.status and config.name and config_file:
             keep_status(config.name, config_file, key, reported.status)
         if not is_read:

@@ -11,11 +11,11 @@ from crawler.history.ark_status import EventKind
 from crawler.model.observations import Family
 from reports.languages import N_, Language
 from reports.languages.display import code, escape_invisible, heading, markdown_words
+from reports.languages.places import place_words
 from reports.tables.definitions import COUNT, NUMBER, SHARE, TRUTH, Column, TableDefinition, rows_of, values_of
 from reports.tables.headline import audit_subject, counts_of, headline
 from reports.tables.report_tables import TABLES, Report
 from reports.tables.summary import sentences
-from reports.tables.wording import place_words
 
 #: The tables of the summary, with the columns to show and the maximum number of rows.
 SHOWN = {

@@ -13,7 +13,7 @@ from crawler.history.ark_status import ArkState, EventKind
 from crawler.model.observations import SEVERITY as OUTCOME_SEVERITY
 from crawler.model.observations import CommitmentOutcome, DocumentOutcome, Family, MetadataOutcome, ObjectOutcome
 from crawler.model.outcomes import MISTYPED
-from reports.languages import ENGLISH, N_, Forms, Language
+from reports.languages import N_, Forms
 from reports.remediation.causes import Cause, Fault, Grade
 
 FAMILY_NAMES = {
@@ -248,14 +248,3 @@ def is_reached(fail_on: Iterable[str], occurring: Iterable[str]) -> bool:
     """
     serious = frozenset(token for asked in fail_on for token in at_least(asked))
     return not serious.isdisjoint(occurring)
-
-
-def place_words(document: str, page: int | None, line: int | None = None, language: Language = ENGLISH) -> str:
-    """Return a place in a document; editors and terminals open a file at its line.
-
-    >>> place_words("thesis.pdf", 12), place_words("notes.md", None, 7), place_words("https://library.example/", None)
-    ('thesis.pdf, p. 12', 'notes.md:7', 'https://library.example/')
-    """
-    if page is None:
-        return document if line is None or "://" in document else f"{document}:{line}"
-    return language.gettext("{document}, p. {page}", document=document, page=str(page))
