@@ -37,7 +37,8 @@ _MENTION = f"""
         '' AS inflection, '' AS fragment, 'certain' AS confidence, 'complete' AS reason,
         []::VARCHAR[] AS alternatives,
         'none' AS "check", []::VARCHAR[] AS suggestions, []::VARCHAR[] AS spelling,
-        (i % {MENTIONS_PER_DOCUMENT} + 1)::INTEGER AS citation, NULL::VARCHAR AS link_resolver, 1::INTEGER AS decided
+        (i % {MENTIONS_PER_DOCUMENT} + 1)::INTEGER AS citation,
+        'https://n2t.net/ark:/' || naan || '/' || name AS requested, 1::INTEGER AS decided
     FROM (SELECT *, lpad((10000 + h % 1000)::VARCHAR, 5, '0') AS naan, 'b' || (h % 10) || 'x' || h AS name
           FROM (SELECT i, i // {MENTIONS_PER_DOCUMENT} AS d, hash(i) % $arks AS h FROM range($first, $last) AS r(i)))
 """
