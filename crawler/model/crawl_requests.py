@@ -59,7 +59,7 @@ def same_document(url: str) -> str:
     ('https://example.org/ark:/12148/x?', 'https://example.org/')
     """
     parts = split_url(url)
-    if parts.fault is not None:
+    if parts.fault is not None or not parts.hostname:
         return url
     path, query = _SESSION_IN_PATH.sub("", parts.path), parts.query
     kept = [

@@ -37,6 +37,8 @@ _LINE = re.compile(
     re.DOTALL,
 )
 _ESCAPE = re.compile(rb"\\(?:x([0-9A-Fa-f]{2})|(.))", re.DOTALL)
+#: The control characters that Apache writes as a letter.
+_CONTROLS = {b"b": b"\b", b"n": b"\n", b"r": b"\r", b"t": b"\t", b"v": b"\v"}
 #: A host that can be cited: a name with a dot, not an IP address.
 _NAME = re.compile(r"(?=.*[a-z])[a-z0-9-]+(?:\.[a-z0-9-]+)+")
 
@@ -90,10 +92,12 @@ def request_in(line: bytes) -> Request | None:
 
 
 def _unescape(value: bytes) -> str:
-    """Return a value without the escapes of nginx (``\\xC3``) and Apache (``\\"``)."""
-    return _ESCAPE.sub(lambda match: bytes.fromhex((match[1] or b"").decode()) or match[2], value).decode(
-        errors="replace"
-    )
+    """Return a value without the escapes of nginx (``\\xC3``) and Apache (``\\"``, ``\\t``)."""
+
+    def escaped(match: re.Match[bytes]) -> bytes:
+        return bytes.fromhex(match[1].decode()) if match[1] else _CONTROLS.get(match[2], match[2])
+
+    return _ESCAPE.sub(escaped, value).decode(errors="replace")
 
 
 def _named_origin(url: str) -> str:

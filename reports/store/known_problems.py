@@ -379,12 +379,14 @@ def addition(file: KnownFile, rows: Iterable[Mapping[str, str]], path: Path) -> 
     It has the delimiter, the columns and the line ends of the file. A spreadsheet executes no cell of it.
     """
     newline = "\r\n" if "\r\n" in file.text.splitlines(keepends=True)[0] else "\n"
-    text = io.StringIO("" if file.text.endswith(("\r", "\n")) else newline, newline="")
-    text.seek(0, io.SEEK_END)
-    writer = csv.writer(text, delimiter=delimiter_of(file.text), lineterminator=newline)
+    text = "" if file.text.endswith(("\r", "\n")) else newline
     for row in rows:
         missing = next((name for name, value in row.items() if value and name not in file.columns), None)
         if missing is not None:
             raise UserMistake(f"{path} has no column {missing}: add it to the line that names the columns")
+        line = io.StringIO(newline="")
+        # Only the characters of the line's end are quoted, and a lone carriage return would end a line, too.
+        writer = csv.writer(line, delimiter=delimiter_of(file.text), lineterminator="\r\n")
         writer.writerow([neutralize_formula(row.get(name, "")) for name in file.columns])
-    return text.getvalue()
+        text += line.getvalue().removesuffix("\r\n") + newline
+    return text
