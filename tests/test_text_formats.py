@@ -9,7 +9,9 @@ from hypothesis import strategies as st
 
 from extractors.extraction import extraction_of, read_document, reader_of
 from extractors.model.formats import PLAIN_TEXTS, Format, format_of
-from extractors.readers import escaped_text, gedcom, markdown, plain, rtf, structured_data
+from extractors.readers import escaped_text, gedcom, plain, structured_data
+from extractors.readers.markup import markdown
+from extractors.readers.office import rtf
 from tests.growth import LINEAR, growth, seconds
 from tests.readings import kinds
 from tests.vectors import vectors

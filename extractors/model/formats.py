@@ -68,7 +68,7 @@ FORMATS: Mapping[Format, DocumentFormat] = {
     Format.PDF: DocumentFormat("PDF", "pdf.pdf_reader", ".pdf", "application/pdf application/x-pdf"),
     Format.PLAIN: DocumentFormat("plain text", "plain", ".txt .yaml .yml", part_end=b"\n"),
     Format.MARKDOWN: DocumentFormat(
-        *("Markdown", "markdown", ".markdown .md .qmd .rmd", "text/markdown text/x-markdown"),
+        *("Markdown", "markup.markdown", ".markdown .md .qmd .rmd", "text/markdown text/x-markdown"),
         is_sent_as_plain=True,
         part_end=b"\n",
     ),
@@ -118,7 +118,7 @@ FORMATS: Mapping[Format, DocumentFormat] = {
         *("mail", "mail", ".eml .mbox .mht .mhtml", "application/mbox message/rfc822 multipart/related"),
         part_end=b"\nFrom ",
     ),
-    Format.RTF: DocumentFormat("RTF", "rtf", ".rtf", "application/rtf text/rtf"),
+    Format.RTF: DocumentFormat("RTF", "office.rtf", ".rtf", "application/rtf text/rtf"),
     Format.GEDCOM: DocumentFormat(
         *("GEDCOM", "gedcom", ".ged .gedcom", "application/x-gedcom text/vnd.familysearch.gedcom"),
         is_sent_as_plain=True,

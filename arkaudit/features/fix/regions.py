@@ -9,7 +9,7 @@ from operator import itemgetter
 
 from markdown_it import MarkdownIt
 
-from extractors.readers.markdown import MOST_BYTES
+from extractors.readers.markup.markdown import MOST_BYTES
 
 Region = tuple[int, int, str]
 """A part of a text: start, end and the reason to leave it out."""
