@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crawler.conformance.spellings import LONGEST, SpellingAnswer, form_url, forms, judge_form
-from crawler.model.observations import CONFORMANCE, ChainEnd, Question
+from crawler.conformance.spellings import LONGEST, SPELLINGS, SpellingAnswer, form_url, forms, judge_form
+from crawler.model.observations import ChainEnd, Question
 from extractors.find import find_arks
 from extractors.model.ark import Ark
 from extractors.model.normalize import LABEL
@@ -61,7 +61,7 @@ def test_a_name_with_hyphens_is_asked_for_without_them_and_one_without_with_one(
     plain = dict(forms("https://r.example/ark:/12x45/x57w", Ark.parse("ark:12x45/x57w")))
     assert plain[Question.EXTRA_HYPHEN] == "https://r.example/ark:/12x45/x5-7w"
     assert Question.HYPHENS not in plain
-    assert all(len(asked) <= len(CONFORMANCE) for asked in (hyphenated, plain))
+    assert all(len(asked) <= len(SPELLINGS) for asked in (hyphenated, plain))
 
 
 NAMES = st.from_regex(r"[0-9b-z%=~*+@_$.][0-9b-z%=~*+@_$./-]{0,80}", fullmatch=True)

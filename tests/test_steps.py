@@ -8,7 +8,8 @@ import pytest
 
 from arkaudit.output.explaining import _ADVICE, _ASKED, Step, explanation
 from crawler.answers.facts import AnswerFacts
-from crawler.model.observations import ACCESS, CONFORMANCE, ChainEnd, Family, ObjectOutcome, Question
+from crawler.conformance.spellings import SPELLINGS
+from crawler.model.observations import ACCESS, ChainEnd, Family, ObjectOutcome, Question
 from crawler.verdicts.verdict import judge
 from tests.test_verdict import URL, observation
 from tests.vectors import vectors
@@ -24,7 +25,7 @@ def test_meaning(vector: dict[str, Any]) -> None:
 
 
 def test_every_question_has_words_and_every_answer_a_meaning() -> None:
-    assert set(_ASKED) == set(Question) - (set(CONFORMANCE) - set(ACCESS))
+    assert set(_ASKED) == set(Question) - (set(SPELLINGS) - set(ACCESS))
     answers: list[dict[str, Any]] = [
         *({"chain": [status]} for status in (200, 204, 300, 400, 401, 404, 405, 410, 418, 451, 500, 599, 999)),
         *({"end": end.value} for end in ChainEnd if end is not ChainEnd.ANSWERED),

@@ -136,7 +136,6 @@ def run(
     from arkaudit.output.reporting import report_on
     from arkaudit.schedules.notification import send_news
     from arkaudit.schedules.overview import keep_status, status_key
-    from arkaudit.upkeep.preflight import checks_before_run
     from crawler.model.observations import Problem
     from reports.languages import LanguageChoice
     from reports.store.known_problems import UNREADABLE, read_known
@@ -147,8 +146,7 @@ def run(
     named = _seeds(seeds, resume=resume)
     store_file = store_file or config.store or Path("audit.db")
     out = out or config.out
-    for check in checks_before_run(config, store_file, out, formats).values():
-        check()
+    _refuse_mistakes(config, store_file, out, formats)
     if dry_run:
         from arkaudit.audits.audit import warn_if_anonymous
         from arkaudit.audits.forecast import print_forecast_of_run
@@ -191,6 +189,23 @@ def run(
         today = datetime.now(UTC).date()
         dead = [name for name in dead_sources if not known_list.accepts(Problem(UNREADABLE, documents=(name,)), today)]
         exit_on(fail_on, [*reported.tokens, *(UNREADABLE for _ in dead)], is_whole=reported.is_whole)
+
+
+def _refuse_mistakes(config: Config, store_file: Path, out: Path | None, formats: Sequence[str]) -> None:
+    """Look at all inputs and destinations of a run, without writing. Raises `ArkauditError` and `OSError`."""
+    from arkaudit.schedules.notification import check_channels
+    from crawler.store.files import real_path, refuse_foreign
+    from reports.exports import check_out
+    from reports.store.inventory import read_inventory
+
+    if config.inventory is not None:
+        read_inventory(config.inventory)
+    check_channels(config)
+    refuse_foreign(real_path(store_file))
+    if out is not None:
+        check_out(out, formats)
+    if config.overview.out is not None:
+        check_out(config.overview.out, ())
 
 
 @contextmanager

@@ -6,11 +6,24 @@ from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from enum import StrEnum
 
-from crawler.model.observations import CONFORMANCE, ChainEnd, Observation, Question
+from crawler.model.observations import ChainEnd, Observation, Question
 from crawler.model.resolving import INFLECTIONS, SUCCESSES, asked_url, resolver_of, with_other_label
 from extractors.model.ark import Ark
 from extractors.model.normalize import LABEL
 
+#: The questions with other spellings of an ARK, which show whether the resolver treats equal ARKs alike (2020, 7.1).
+SPELLINGS = (
+    Question.OTHER_LABEL,
+    Question.UPPER_LABEL,
+    Question.HYPHENS,
+    Question.EXTRA_HYPHEN,
+    Question.DOUBLED_SLASH,
+    Question.TRAILING_SLASH,
+    Question.TRAILING_DOT,
+    Question.UNKNOWN_QUALIFIER,
+    Question.QUALIFIED_INFO,
+    Question.LONG_NAME,
+)
 #: The length of name and qualifier in bytes that a resolver must accept (2023, 3.1).
 LONGEST = 255
 #: A component that no object has.
@@ -79,7 +92,7 @@ def forms(url: str, ark: Ark) -> Iterator[tuple[Question, str]]:
     >>> dict(forms("https://n2t.net/ark:/12148/btv1b84", Ark.parse("ark:12148/btv1b84")))[Question.UPPER_LABEL]
     'https://n2t.net/ARK:/12148/btv1b84'
     """
-    for question in CONFORMANCE:
+    for question in SPELLINGS:
         asked = form_url(url, ark, question)
         if asked is not None and asked != url:
             yield question, asked

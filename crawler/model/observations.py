@@ -160,19 +160,6 @@ ACCESS = (
     Question.AT_REGISTRY,
     Question.AT_GLOBAL,
 )
-#: Questions about the resolver, once per resolver and shoulder: does it treat equal ARKs alike? (2020, 7.1)
-CONFORMANCE = (
-    Question.OTHER_LABEL,
-    Question.UPPER_LABEL,
-    Question.HYPHENS,
-    Question.EXTRA_HYPHEN,
-    Question.DOUBLED_SLASH,
-    Question.TRAILING_SLASH,
-    Question.TRAILING_DOT,
-    Question.UNKNOWN_QUALIFIER,
-    Question.QUALIFIED_INFO,
-    Question.LONG_NAME,
-)
 
 
 class ChainEnd(StrEnum):

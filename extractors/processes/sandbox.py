@@ -32,13 +32,8 @@ class SandboxMeasure(StrEnum):
 _measures: frozenset[SandboxMeasure] | None = None
 
 
-def active_measures() -> frozenset[SandboxMeasure]:
-    """Return the mechanisms that confine this process."""
-    return _measures or frozenset()
-
-
 def confine() -> frozenset[SandboxMeasure]:
-    """Confine this process permanently; return the mechanisms that worked."""
+    """Confine this process permanently, once; return the mechanisms that worked."""
     global _measures
     if _measures is None:
         _measures = _apply_measures()
