@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from crawler.answers.page_copies import page_digest
 from crawler.model.observations import Observation, Question, TlsResult, Verdict
 from crawler.spiders.runs import judge_run, verdicts_of_run
 from crawler.store.store import Store
@@ -123,15 +124,25 @@ def test_page_of_several_objects_at_several_addresses_proves_nothing(vector: dic
     for number, letter in list(zip(range(31, 34), ("amber", "blue", "coral"), strict=True))[:count]:
         ark = f"ark:12x45/x5{letter}{number}"
         words = {"number": number, "letter": letter, "ark": ark, "name": ark.rpartition("/")[2]}
-        body = vector["page"]
+        body, url = vector["page"], vector.get("url", "https://land.example/item/{number}")
         for word, value in words.items():
-            body = body.replace(f"{{{word}}}", str(value))
+            body, url = (text.replace(f"{{{word}}}", str(value)) for text in (body, url))
         media_type = "text/html" if body.startswith("<") else "text/plain"
-        seen.append(landing_hop(ark, f"https://land.example/item/{number}", body=body, type=media_type))
+        seen.append(landing_hop(ark, url, body=body, type=media_type))
     controls = [about(str(seen[0].ark), Question.CONTROL, chain=[404], asked=R + "ark:12x45/x5zzz")]
     judged = verdicts([target(str(one.ark)) for one in seen], [*seen, *controls])
     expected = "undetermined" if vector["copies"] and count == 3 else "resolved"
     assert {verdict.object.outcome for verdict in judged} == {expected}
+
+
+@pytest.mark.parametrize("root", ["https://land.example", "https://land.example/"])
+@pytest.mark.parametrize("reference", ["/media/{n}.jpg", "/image?id={n}", "/download?file=/pdf/{n}.pdf", "a/{n}.png"])
+def test_pages_that_differ_by_query_and_picture_are_no_copies(root: str, reference: str) -> None:
+    digests = {
+        page_digest(["Photograph"], "Studio Lind.", [reference.format(n=n)], f"{root}?id={n}", Ark("12x45", f"x{n}"))
+        for n in "789"
+    }
+    assert len(digests) == 3
 
 
 def test_parts_of_one_object_are_no_copies_of_its_page() -> None:

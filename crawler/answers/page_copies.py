@@ -1,4 +1,4 @@
-"""Tell by a digest whether a host shows one page for several objects."""
+"""Compare the pages of a host for several objects by a digest."""
 
 from __future__ import annotations
 
@@ -11,19 +11,20 @@ from crawler.answers.likeness import ANY_ARK
 from crawler.answers.quirks import quirks, without_marks
 from crawler.model.crawl_requests import names_session
 from extractors.model.ark import Ark
-from extractors.model.urls import authority_of, split_url
+from extractors.model.urls import UrlParts, authority_of, split_url
 
 #: A page for this number of objects, each at another address of the host, is the page of none of them.
 ENOUGH_PAGES = 3
 #: Words with digits that change with each request: times, durations, keys. Others identify things.
 _PASSING = re.compile(r"\d{1,2}:\d\d\S*|\d{4}-\d\d-\d\dt\S+|0[.,]\d+|\d{9,}|(?=.*[a-f])[0-9a-f-]{8,}|\w{16,}")
+_OTHER_SCHEME = re.compile(r"(?!https?:)[a-z]+:")
 
 
 def page_digest(titles: Iterable[str], text: str, references: Iterable[str], url: str, ark: Ark) -> str | None:
-    """Return a digest of what a page says and shows, by which the pages of a host are compared; None without words.
+    """Return a digest of the words and the addresses on a page, by which the pages of a host are compared; None without words.
 
-    Its title and headings count (*titles*). The words of its *text* and the addresses on it count too, except its own
-    *url*, the *ark*, and what changes with each request: error pages repeat these, but rarely as their title.
+    Its title and headings count (*titles*). So do the words of its *text* and its *references*, except its own *url*, the
+    *ark*, and parts that change with each request: error pages repeat these, but rarely as their title.
 
     >>> pages = [page_digest(["Library"], f"Sorry: {name} at 10:1{name}", ["/help", f"/en/item/{name}"],
     ...                      f"https://a.example/item/{name}", Ark("12148", f"x{name}")) for name in "78"]
@@ -33,21 +34,44 @@ def page_digest(titles: Iterable[str], text: str, references: Iterable[str], url
     """
     own, name = split_url(url), f"{ark.naan}/{ark.name}"
     echoed = {ark.name, *re.findall(r"\w+", unquote(url).lower())}
-    labels, said = ["", ""], []
+    labels, words = ["", ""], []
     for token in ANY_ARK.sub(" ", text).lower().split():
         word = without_marks(token)
         if any(map(str.isdigit, word)):
             is_key = not quirks().passing.word.isdisjoint(labels) or _PASSING.fullmatch(word)
             word = "" if word in echoed or is_key else word
         labels = [labels[1], word]
-        said.append(word)
-    shown = set()
+        words.append(word)
+    addresses = set()
     for reference in references:
         address, _, query = reference.partition("#")[0].partition("?")
-        path = address.partition("://")[2].partition("/")[2] if "://" in address else address
-        is_own = f"/{path}".endswith((own.path, name)) or own.path.endswith(f"/{path.lstrip('./')}")
-        if not (is_own or names_session(reference) or re.match(r"(?!https?:)[a-z]+:", address)):
-            is_echo = own.path in unquote(query) or ark.name in unquote(query)
-            shown.add(address if is_echo else f"{address}?{query}")
-    compared = "\n".join((authority_of(url), *titles, *said, *sorted(shown)))
-    return hashlib.sha256(compared.encode("utf-8", "replace")).hexdigest()[:16] if any(said) else None
+        is_left_out = names_session(reference) or _OTHER_SCHEME.match(address) or address.endswith(name)
+        if not (is_left_out or _is_own(address, query, own)):
+            is_echo = _target(own) in unquote(query) or ark.name in unquote(query)
+            addresses.add(address if is_echo else f"{address}?{query}")
+    compared = "\n".join((authority_of(url), *titles, *words, *sorted(addresses)))
+    return hashlib.sha256(compared.encode("utf-8", "replace")).hexdigest()[:16] if any(words) else None
+
+
+def _is_own(address: str, query: str, own: UrlParts) -> bool:
+    """Return True if a reference leads to the page that it is on, perhaps in another language or format.
+
+    >>> own = split_url("https://a.example/item/7")
+    >>> _is_own("/fr/item/7", "", own), _is_own("7", "print=1", own), _is_own("/item/7/scan.jpg", "", own)
+    (True, True, False)
+    >>> _is_own("/", "lang=fr&id=7", split_url("https://a.example?id=7"))
+    True
+    """
+    path = (address.partition("://")[2].partition("/")[2] if "://" in address else address).strip("./")
+    own_path = own.path.strip("/")
+    if own.query:
+        is_same_page = not path or path == own_path or path.endswith(f"/{own_path}")
+        return is_same_page and set(own.query.split("&")) <= set(query.split("&"))
+    if not (path and own_path):
+        return path == own_path
+    return f"/{own_path}".endswith(f"/{path}") or f"/{path}".endswith(f"/{own_path}")
+
+
+def _target(own: UrlParts) -> str:
+    """Return path and query of a page, as a link back to it repeats them."""
+    return f"{own.path or '/'}?{own.query}" if own.query else own.path.rstrip("/") or own.netloc
