@@ -203,7 +203,7 @@ def test_an_answer_is_kept_for_as_long_as_it_holds(world: World) -> None:
             row = world.check(world.url, timegate, "--attempts=1", **how)
             return len(archive.targets) - before, row["archived_copy"]
 
-        assert check_once()[1]["outcome"] == "not-told"
+        assert check_once()[1]["outcome"] == "no-answer"
         del answers[0]
         count, copy = check_once()
         assert (count, copy["outcome"]) == (1, "no-capture")  # no answer is asked for again

@@ -113,7 +113,7 @@ def test_capture_is_asked_for_the_day_of_the_last_success_or_of_the_document(
     [
         pytest.param("captured", 29, None, False, id="an answer holds for thirty days"),
         pytest.param("no-capture", 31, None, True, id="and not for longer"),
-        pytest.param("not-told", 0, None, True, id="no answer holds for nothing"),
+        pytest.param("no-answer", 0, None, True, id="no answer holds for nothing"),
         pytest.param("captured", 10, 5, True, id="a URL that has worked since is asked for again"),
         pytest.param("captured", 10, 15, False, id="a URL that worked before is not"),
     ],

@@ -56,7 +56,7 @@ def digest(report: Report, *kinds: str, on: Any = HEADINGS, page: str | None = N
     news = replace(NEWS, **{"items": items, **values})
     tables, cited = report.tables, report.frames.mentions
     return make_digest(
-        "theses", news, Counts(), tables["causes"], tables["failures"], cited, page=page, kinds=on, told={}
+        "theses", news, Counts(), tables["causes"], tables["failures"], cited, page=page, kinds=on, failures_sent={}
     )
 
 
@@ -75,7 +75,7 @@ def test_new_problems_come_first_and_known_ones_are_counted(report: Report) -> N
 
 
 def test_digest_lists_the_causes_of_the_report_with_new_arks_their_documents_and_links(report: Report) -> None:
-    made = digest_of(report, "theses", page="https://library.example/arks/#top", kinds=["failing"], told={})
+    made = digest_of(report, "theses", page="https://library.example/arks/#top", kinds=["failing"], failures_sent={})
     assert [cause.arks for cause in made.causes] == report.tables["causes"]["arks"].to_list()
     assert [cause.new_arks for cause in made.causes] == [1, 0, 1]
     text = as_markdown(made)

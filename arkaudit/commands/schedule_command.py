@@ -109,7 +109,7 @@ def schedule_run(config_file: Path) -> None:
 @click.option("--run", "run_id", type=int, help="The last run to report.  [default: the newest audit]")
 @flag("--dry-run", help="Only print the message and its targets.")
 def notify(config_file: Path, audit: str | None, store_file: Path | None, run_id: int | None, dry_run: bool) -> None:
-    """Send each configured channel the changes up to a run that it was not told yet, if there are any.
+    """Send each configured channel the changes up to a run since its last message, if there are any.
 
     A run does this at its end. This command is for tests, and for messages that could not be sent.
 

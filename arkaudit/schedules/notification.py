@@ -181,8 +181,8 @@ def send_news(
 ) -> bool:
     """Send the news up to the run in *report* through all configured channels; return True if all succeeded.
 
-    Each channel gets what it was not told yet, without problems in *known_list*. With *is_dry*, only print the messages
-    and their targets.
+    Each channel gets the changes since its last news, without problems in *known_list*. With *is_dry*, only print the
+    messages and their targets.
     """
     audit, language = config.name or store_file.stem, report.language_choice.language
     run_id = int(report.frames.run["run_id"].iloc[0])
@@ -212,7 +212,7 @@ def send_news(
                     say(f"not notified ({channel.words}): {problem}; the next run sends it{by}", level=logging.WARNING)
                     all_sent = False
                 else:
-                    store.record_delivery(channel.key(audit), Delivery(run_id, digest.told))
+                    store.record_delivery(channel.key(audit), Delivery(run_id, digest.failures_sent))
     except StoreError as problem:
         say(f"not notified, or it may be sent again: {problem}", level=logging.WARNING)
         return False
@@ -224,7 +224,7 @@ def send_news(
 def _digests(
     config: Config, store_file: Path, report: Report, audit: str, known_list: KnownProblems
 ) -> Callable[[Delivery], Digest]:
-    """Return the function from what a channel was told to its digest."""
+    """Return the function that makes the next digest of a channel from the news that it got."""
     earlier = report.frames.since or report.frames.previous
     compared = None if earlier is None else int(earlier.run["run_id"].iloc[0])
 
@@ -242,7 +242,7 @@ def _digests(
             audit,
             page=config.report.url,
             kinds=config.notify.on,
-            told=last.told,
+            failures_sent=last.failures_sent,
             last_run=last.run_id,
         )
 

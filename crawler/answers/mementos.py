@@ -155,7 +155,7 @@ def may_ask_again(
     >>> may_ask_again(MementoOutcome.NO_CAPTURE, then, now=now, max_age_s=30 * 86_400, worked_at=None)
     False
     """
-    if outcome is MementoOutcome.NOT_TOLD or (worked_at is not None and worked_at > asked_at):
+    if outcome is MementoOutcome.NO_ANSWER or (worked_at is not None and worked_at > asked_at):
         return True
     return asked_at > now or (now - asked_at).total_seconds() > max_age_s
 
@@ -314,7 +314,7 @@ def _refusal(answer: ArchiveAnswer) -> tuple[MementoOutcome, str]:
         fault = "its answer names no capture, so it is not a TimeGate"
     else:
         fault = f"it answered {status}"
-    return MementoOutcome.NOT_TOLD, f"no usable answer: {fault}"
+    return MementoOutcome.NO_ANSWER, f"no usable answer: {fault}"
 
 
 def _capture_words(capture: _Capture, wish: CaptureWish) -> str:

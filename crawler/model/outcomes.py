@@ -200,6 +200,6 @@ class MementoOutcome(StrEnum):
     """There is a capture, and it shows the page itself, as far as it was opened."""
     NO_CAPTURE = "no-capture"
     """The archive has no capture, or the one of that day shows an error."""
-    NOT_TOLD = "not-told"
+    NO_ANSWER = "no-answer"
     """The archive gave no usable answer: it is down, refuses programs, or is not a TimeGate. The next run repeats it.
     """

@@ -431,7 +431,7 @@ memento = Table(
     required(
         "outcome",
         Text,
-        "captured, no-capture (there is none, or it shows an error) or not-told (the archive gave no usable answer)",
+        "captured, no-capture (there is none, or it shows an error) or no-answer (the archive gave no usable answer)",
         words=MementoOutcome,
     ),
     required("reason", Text, "the outcome in words"),
@@ -615,13 +615,13 @@ delivery = Table(
     required("channel", Text, "digest of the audit's name and the destination, which may hold a secret", unique=True),
     reference("run_id", "last run whose news it got, or that had none for it"),
     required(
-        "told",
+        "failures_sent",
         JSON,
-        "failing ARKs that it was told of, with the kind of news: confirmed, failing or unreachable; without those that "
-        "work again",
+        "failing ARKs in the news it got, with the kind of news: confirmed, failing or unreachable; without those whose "
+        "recovery it got",
         "mapping",
     ),
-    comment="One row per channel of notifications: what it was told.",
+    comment="One row per channel of notifications, with the news that it got.",
 )
 
 

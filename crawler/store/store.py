@@ -67,12 +67,12 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Delivery:
-    """What a channel of notifications was told."""
+    """The news that a channel of notifications got."""
 
     run_id: int | None = None
     """The last run whose news it got, or that had none for it; None if it never got any."""
-    told: Mapping[str, str] = field(default_factory=dict)
-    """Failing ARKs that it was told of, with the kind of news; without those that work again."""
+    failures_sent: Mapping[str, str] = field(default_factory=dict)
+    """Failing ARKs in the news it got, with the kind of news; without those whose recovery it got."""
 
 
 class Store(DocumentTables, ArkTables):
@@ -227,14 +227,14 @@ class Store(DocumentTables, ArkTables):
                 _update_run(connection, run_id, plan={**plan, "reported": True})
 
     def delivery(self, channel: str) -> Delivery:
-        """Return what a channel was told, by the digest of its destination."""
+        """Return the news that a channel got, by the digest of its destination."""
         rows = self.rows(select(schema.delivery).where(schema.delivery.c.channel == channel))
         return record_of(Delivery, rows[0]) if rows else Delivery()
 
     def record_delivery(self, channel: str, delivered: Delivery) -> None:
-        """Record what a channel was told, in place of what it was told before."""
+        """Record the news that a channel got, in place of the earlier record."""
         with self.transaction() as connection:
-            values = {"channel": channel, "run_id": delivered.run_id, "told": dict(delivered.told)}
+            values = {"channel": channel, "run_id": delivered.run_id, "failures_sent": dict(delivered.failures_sent)}
             connection.execute(schema.upsert(schema.delivery, "channel"), values)
 
     # -- the store as a whole

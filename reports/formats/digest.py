@@ -25,7 +25,7 @@ from reports.tables.actions import affected_words, cause_key
 from reports.tables.changes import FAILING, SEVERITY
 from reports.tables.definitions import records_of, rows_of
 from reports.tables.headline import Counts, counts_of, headline
-from reports.tables.news import PROBLEM_KINDS, UNREAD, News, news_of, told_after
+from reports.tables.news import PROBLEM_KINDS, UNREAD, News, failures_after, news_of
 from reports.tables.report_tables import Report
 from reports.tables.wording import CAUSE_NAMES, CHANGE_NAMES
 
@@ -121,7 +121,7 @@ class Digest:
     """True if failures are confirmed, or unconfirmed ones were asked for and exist; an outage is neither."""
     page: str | None = None
     """The address of the report's page."""
-    told: Mapping[str, str] = field(default_factory=dict)
+    failures_sent: Mapping[str, str] = field(default_factory=dict)
     """The failing ARKs that the channel knows after this digest, with the kind of news."""
 
     @property
@@ -136,15 +136,23 @@ def digest_of(
     *,
     page: str | None,
     kinds: Collection[str],
-    told: Mapping[str, str] | None = None,
+    failures_sent: Mapping[str, str] | None = None,
     last_run: int | None = None,
 ) -> Digest:
     """Return the digest of the one run in *report*, with news of *kinds* since `news_of` the *last_run*."""
     tables = report.tables
-    news = news_of(report.frames, told=told, last_run=last_run)
+    news = news_of(report.frames, failures_sent=failures_sent, last_run=last_run)
     counts, cited = counts_of(report.frames, tables), report.frames.mentions[["ark", "document"]]
     return make_digest(
-        audit, news, counts, tables["causes"], tables["failures"], cited, page=page, kinds=kinds, told=told or {}
+        audit,
+        news,
+        counts,
+        tables["causes"],
+        tables["failures"],
+        cited,
+        page=page,
+        kinds=kinds,
+        failures_sent=failures_sent or {},
     )
 
 
@@ -158,11 +166,11 @@ def make_digest(
     *,
     page: str | None,
     kinds: Collection[str],
-    told: Mapping[str, str],
+    failures_sent: Mapping[str, str],
 ) -> Digest:
     """Return the digest of a run from its news and the tables of its report; *cited* has ARKs and their documents.
 
-    *told* are the failing ARKs that the channel was told of before, with the kind of news.
+    *failures_sent* are the failing ARKs in earlier news of the channel, with the kind of news.
     """
     wanted = {*kinds, *(_FAILING if FAILING in kinds else ())}
     details: dict[str, dict[str, str]] = {kind: {} for kind in HEADINGS}
@@ -187,7 +195,7 @@ def make_digest(
         bool(causes["confirmed_broken"].gt(0).any())
         or bool(FAILING in kinds and not news.suspect and is_failure.any()),
         page,
-        told_after(told, news, wanted),
+        failures_after(failures_sent, news, wanted),
     )
 
 
@@ -414,9 +422,9 @@ def as_html(digest: Digest, language: Language = ENGLISH, *, limit: int | None =
 def as_json(digest: Digest, language: Language = ENGLISH, *, limit: int | None = None) -> str:
     """Return the digest as one line of JSON, with its subject and headline in words."""
     words = {"subject": subject(digest, language), "headline": headline(digest.counts, language)}
-    values = asdict(replace(digest, news=replace(digest.news, items=()), told={}))
+    values = asdict(replace(digest, news=replace(digest.news, items=()), failures_sent={}))
     # The changes list these ARKs.
-    del values["news"]["items"], values["told"]
+    del values["news"]["items"], values["failures_sent"]
     return escape_invisible_json(json.dumps(words | values, ensure_ascii=False, default=str)) + "\n"
 
 

@@ -385,7 +385,7 @@ def addition(file: KnownFile, rows: Iterable[Mapping[str, str]], path: Path) -> 
         if missing is not None:
             raise UserMistake(f"{path} has no column {missing}: add it to the line that names the columns")
         line = io.StringIO(newline="")
-        # Only the characters of the line's end are quoted, and a lone carriage return would end a line, too.
+        # csv quotes the characters of this line end only, and a lone carriage return in a cell must be quoted, too.
         writer = csv.writer(line, delimiter=delimiter_of(file.text), lineterminator="\r\n")
         writer.writerow([neutralize_formula(row.get(name, "")) for name in file.columns])
         text += line.getvalue().removesuffix("\r\n") + newline

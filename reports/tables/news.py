@@ -1,4 +1,4 @@
-"""The news of a run for a channel: what it was not told yet about ARKs that fail, recovered or changed, and old problems."""
+"""The news of a run for a channel: ARKs that fail, recovered or changed since its last news, and old problems."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ class NewsItem:
 
 @dataclass(frozen=True, slots=True)
 class News:
-    """The changes up to a run that a channel was not told."""
+    """The changes up to a run since the last news of a channel."""
 
     run_id: int
     at: str
     items: tuple[NewsItem, ...] = ()
     """At most one of each kind for an ARK, in the order of the ARKs' names."""
     known_problems: int = 0
-    """ARKs that fail, as the channel was told before."""
+    """ARKs that fail, as in earlier news of the channel."""
     suspect: str = ""
     """The reason why this run confirms no failure; empty if it may."""
     compared_run: int | None = None
@@ -63,23 +63,25 @@ def could_read_nothing(frames: Frames) -> bool:
     return len(frames.documents) > 0 and not frames.documents["outcome"].isin(READABLE).any()
 
 
-def news_of(frames: Frames, *, told: Mapping[str, str] | None = None, last_run: int | None = None) -> News:
+def news_of(frames: Frames, *, failures_sent: Mapping[str, str] | None = None, last_run: int | None = None) -> News:
     """Return the news of the one run that *frames* hold, compared with its last run whose news a channel got.
 
-    *told* are the failing ARKs that the channel was told of, with the kind of news. An ARK is news again only if it
-    became worse. A recovery is news only of an ARK in *told*. *last_run* is the last run whose news the channel got.
+    *failures_sent* are the failing ARKs in the news that the channel got, with the kind of news. Such an ARK is news again
+    only if it became worse, and only its recovery is news. *last_run* is the last run whose news the channel got.
     """
-    told = told or {}
+    failures_sent = failures_sent or {}
     run = next(records_of(frames.run))
     compared = frames.since or frames.previous
     earlier = None if compared is None else next(records_of(compared.run))
     problems = _problems(frames, is_suspect=bool(run["is_suspect"]))
     ranks = {kind: rank for rank, kind in enumerate(PROBLEM_KINDS)}
-    is_fresh = [rank < ranks.get(told.get(ark, ""), len(ranks)) for ark, rank in rows_of(problems[["ark", "rank"]])]
+    is_fresh = [
+        rank < ranks.get(failures_sent.get(ark, ""), len(ranks)) for ark, rank in rows_of(problems[["ark", "rank"]])
+    ]
     fresh = problems[pd.Series(is_fresh, index=problems.index, dtype="bool")]
     events = events_to_report(frames)
     working = of_family(frames, Family.WORKS)
-    recovered = working[working["ark"].isin([*told])].assign(event=EventKind.RECOVERED.value)
+    recovered = working[working["ark"].isin([*failures_sent])].assign(event=EventKind.RECOVERED.value)
     words = events.loc[events["event"].eq(EventKind.RECOVERED), [*PAIR, "detail"]].drop_duplicates(PAIR, keep="last")
     others = events[events["event"].isin(_EVENTS)].astype({"event": "str"})
     columns = ["event", "ark", "request_url", "detail"]
@@ -123,13 +125,13 @@ def _problems(frames: Frames, *, is_suspect: bool) -> pd.DataFrame:
     return in_order(rows, "rank", "request_url").drop_duplicates("ark")
 
 
-def told_after(told: Mapping[str, str], news: News, kinds: Collection[str]) -> dict[str, str]:
+def failures_after(failures_sent: Mapping[str, str], news: News, kinds: Collection[str]) -> dict[str, str]:
     """Return the failing ARKs that a channel knows after it got *news* of *kinds*, with the kind of news.
 
     >>> items = (NewsItem("failing", "ark:12148/x1"), NewsItem("recovered", "ark:12148/x2"))
-    >>> told_after({"ark:12148/x2": "confirmed"}, News(7, "", items), {"failing"})
+    >>> failures_after({"ark:12148/x2": "confirmed"}, News(7, "", items), {"failing"})
     {'ark:12148/x1': 'failing'}
     """
     recovered = {item.ark for item in news.items if item.kind == EventKind.RECOVERED}
     fresh = {item.ark: item.kind for item in news.items if item.kind in PROBLEM_KINDS and item.kind in kinds}
-    return {ark: kind for ark, kind in told.items() if ark not in recovered} | fresh
+    return {ark: kind for ark, kind in failures_sent.items() if ark not in recovered} | fresh
