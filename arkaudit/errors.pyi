@@ -1,7 +1,7 @@
 from arkaudit.audits.audit import AuditInterrupted as AuditInterrupted
 from arkaudit.configuration.config_files import ConfigError as ConfigError
 from arkaudit.output.exits import OutputUnwritable as OutputUnwritable
-from arkaudit.schedules.last_run import Running as Running
+from arkaudit.schedules.last_run import AuditRunning as AuditRunning
 from crawler.model.resolving import BadLocation as BadLocation
 from crawler.politeness.throttle import HostGivenUp as HostGivenUp
 from crawler.store import StoreDamaged as StoreDamaged

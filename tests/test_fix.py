@@ -275,7 +275,7 @@ def test_part_of_a_killed_run_is_removed_by_the_next(tmp_path: Path) -> None:
 def test_two_runs_never_write_one_file(tmp_path: Path) -> None:
     letter = tmp_path / "letter.txt"
     letter.write_text(BROKEN)
-    with writing._opened(writing.part_of(letter), os.O_RDWR | os.O_CREAT) as descriptor:
+    with writing._open(writing.part_of(letter), os.O_RDWR | os.O_CREAT) as descriptor:
         writing._lock(descriptor)
         done = run_command("fix", letter, "--apply")
         assert writing.part_of(letter).exists()

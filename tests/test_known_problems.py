@@ -23,10 +23,10 @@ from reports.store.known_problems import (
     KnownFile,
     KnownProblems,
     addition,
-    chosen,
     read_known,
     read_known_file,
     rows_to_add,
+    selection_of,
     stale_rows,
 )
 from tests.loopback import ON_LOOPBACK, RawServer, read_csv, reply, run_command
@@ -129,22 +129,24 @@ def test_rows_to_add_are_what_fails_and_is_not_accepted(tmp_path: Path) -> None:
         Problem("dns", "ark:12148/x7", frozenset({"old.example"}), ("b.html",)),
         Problem("unreadable", documents=("c.pdf",)),
     ]
-    nothing, rows = chosen(()), rows_to_add
+    nothing, rows = selection_of(()), rows_to_add
     every = [("ark:12148/x5", "broken"), ("ark:12148/x7", "dns"), ("document:c.pdf", "unreadable")]
     assert rows(problems, nothing, KnownProblems(), TODAY) == every
     known = known_of([f"{what},{state}" for what, state in every], tmp_path)
     assert rows(problems, nothing, known, TODAY) == [], "a second time nothing is added"
     assert all(known.accepts(problem, TODAY) for problem in problems if problem.outcome != "blocked")
     assert rows(problems, nothing, known_of(["ark:12148/x7,blocked"], tmp_path), TODAY)[1] == ("ark:12148/x7", "dns")
-    assert rows(problems, chosen(["host:OLD.example"]), KnownProblems(), TODAY) == [("host:old.example", "broken")]
-    assert rows(problems, chosen(["ark:/12148/x6"]), KnownProblems(), TODAY) == [("ark:12148/x6", "blocked")]
-    assert rows(problems, chosen(["ark:12148/x*"]), KnownProblems(), TODAY) == [("ark:12148/x*", "broken")]
-    of_documents = chosen(["document:a.html", "document:c"])
+    assert rows(problems, selection_of(["host:OLD.example"]), KnownProblems(), TODAY) == [
+        ("host:old.example", "broken")
+    ]
+    assert rows(problems, selection_of(["ark:/12148/x6"]), KnownProblems(), TODAY) == [("ark:12148/x6", "blocked")]
+    assert rows(problems, selection_of(["ark:12148/x*"]), KnownProblems(), TODAY) == [("ark:12148/x*", "broken")]
+    of_documents = selection_of(["document:a.html", "document:c"])
     found = rows(problems, of_documents, KnownProblems(), TODAY)
     assert found == [("document:a.html", "broken"), ("document:c", "unreadable")]
     assert rows(problems, of_documents, known_of([",".join(row) for row in found], tmp_path), TODAY) == []
     with pytest.raises(UserMistake, match="nothing fails that 'ark:12148/x8' matches"):
-        rows(problems, chosen(["ark:12148/x8"]), KnownProblems(), TODAY)
+        rows(problems, selection_of(["ark:12148/x8"]), KnownProblems(), TODAY)
 
 
 def test_a_reason_needs_a_column(tmp_path: Path) -> None:

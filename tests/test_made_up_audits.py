@@ -89,14 +89,14 @@ def assert_parts_agree(frames: Frames) -> None:
         assert (counts.failing, counts.confirmed, len(first & confirmed)) == (len(first), len(confirmed), 0)
         assert summary.loc["ARKs: fails", "change"] == len(more) - len(fails(frames.previous) - failing)
     problems = {"confirmed", "failing", "unreachable"}
-    for told in (set(), {*list(failing)[::2]}, {*frames.arks["ark"]}):
-        news = news_of(frames, told=dict.fromkeys(told, "confirmed"))
+    for sent in (set(), {*list(failing)[::2]}, {*frames.arks["ark"]}):
+        news = news_of(frames, failures_sent=dict.fromkeys(sent, "confirmed"))
         fresh = {item.ark for item in news.items if item.kind in problems}
-        assert fresh & failing == failing - told
-        assert fresh.isdisjoint(told)
-        assert news.known_problems == len(failing & told)
+        assert fresh & failing == failing - sent
+        assert fresh.isdisjoint(sent)
+        assert news.known_problems == len(failing & sent)
         recovered = [item.ark for item in news.items if item.kind == "recovered"]
-        assert len(recovered) == (counts.works if len(told) == len(frames.arks) else 0)
+        assert len(recovered) == (counts.works if len(sent) == len(frames.arks) else 0)
     assert_nothing_dead_is_proposed(tables)
     causes, failures = tables["causes"], tables["failures"]
     assert (failures.groupby("ark")["number"].nunique() == 1).all(), "an ARK has one cause"

@@ -19,7 +19,7 @@ import pytest
 
 from arkaudit.configuration.config_files import load_audits
 from arkaudit.configuration.schedule import Schedule
-from arkaudit.schedules.last_run import Due, LastRun, LastRunFile, Running, due_now
+from arkaudit.schedules.last_run import AuditRunning, Due, LastRun, LastRunFile, due_now
 from arkaudit.schedules.overview import write_overview
 from extractors.model.errors import UserMistake
 from tests.interrupted import Command
@@ -367,7 +367,7 @@ def test_moment_that_another_has_run_for_is_not_run_again(tmp_path: Path) -> Non
     due = datetime(2026, 3, 1, 12, tzinfo=UTC)
     with file.turn(due=due):
         pass
-    with pytest.raises(Running, match="has run for 2026-03-01 12:00 UTC already"), file.turn(due=due):
+    with pytest.raises(AuditRunning, match="has run for 2026-03-01 12:00 UTC already"), file.turn(due=due):
         pass
 
 

@@ -217,12 +217,12 @@ def _turn(config: Config, config_file: Path | None, scheduled: datetime | None) 
     if config.name is None or config_file is None:
         yield
         return
-    from arkaudit.schedules.last_run import FOLDER, LastRunFile, Running
+    from arkaudit.schedules.last_run import FOLDER, AuditRunning, LastRunFile
 
     try:
         with LastRunFile(config_file.parent / FOLDER, config.name).turn(due=scheduled):
             yield
-    except Running as running:
+    except AuditRunning as running:
         if scheduled is None:
             raise
         say(f"{running}; this run ends")

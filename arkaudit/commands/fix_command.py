@@ -54,7 +54,7 @@ def fix(
     patch: Path | None,
     jobs: int | None,
 ) -> None:
-    """Correct citations where they stand, in files and folders of text that people write.
+    """Correct citations in files and folders of text that people write.
 
     Nothing is written without --apply or --patch. Only the spelling is corrected, if the ARK stays the same beyond doubt.
     Code, quotations, identifiers and signed files are left as they are. Other formats are only listed.

@@ -54,15 +54,15 @@ def known_add(
         MOST_BYTES,
         KnownFile,
         addition,
-        chosen,
         read_known_file,
         rows_to_add,
+        selection_of,
     )
 
     today = datetime.now(UTC).date()
     if until is not None and until.date() <= today:
         raise UserMistake(f"--until {until.date()} is not in the future: give tomorrow or a later day")
-    selection = chosen(whats)
+    selection = selection_of(whats)
     file, data = KnownFile(f"{','.join(COLUMNS)}\n", COLUMNS), f"{','.join(COLUMNS)}\n".encode()
     if path_exists(known_file):
         file, data = read_known_file(known_file), read_whole(known_file, MOST_BYTES)

@@ -319,7 +319,7 @@ class Overview(_Section):
     """The folder of its files. The scheduler writes them after each run."""
 
 
-class Known(_Section):
+class KnownList(_Section):
     """Options for known problems."""
 
     file: Path | None = None
@@ -364,7 +364,7 @@ class Config(_Section):
     naans: dict[NaanText, NaanNames] = {}
     notify: Notify = Notify()
     report: ReportOptions = ReportOptions()
-    known: Known = Known()
+    known: KnownList = KnownList()
     overview: Overview = Overview()
 
     @property

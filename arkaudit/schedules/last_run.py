@@ -116,7 +116,7 @@ def due_now(schedule: Schedule, last: LastRun, now: datetime) -> Due | None:
     return Due(moment, resumes=last.is_unfinished) if moment > last.started else None
 
 
-class Running(UserMistake):
+class AuditRunning(UserMistake):
     """Raised for an audit that is running already, or has run for the same moment."""
 
 
@@ -168,18 +168,18 @@ class LastRunFile:
 
     @contextmanager
     def turn(self, *, due: datetime | None) -> Iterator[None]:
-        """Hold the lock during a run, and record its end. Raises `Running`, and exceptions of the run."""
+        """Hold the lock during a run, and record its end. Raises `AuditRunning`, and exceptions of the run."""
         self._make_folder()
         try:
             # `is_running` of another process may hold it for a moment.
             lock = self._acquire(_PROBING_S)
         except Timeout:
-            raise Running(f"the audit {self.name} is running already") from None
+            raise AuditRunning(f"the audit {self.name} is running already") from None
         with lock:
             now = _now()
             last = self.read(now)
             if due is not None and last.attempts and due <= last.started and not last.is_unfinished:
-                raise Running(f"the audit {self.name} has run for {due:%Y-%m-%d %H:%M} UTC already")
+                raise AuditRunning(f"the audit {self.name} has run for {due:%Y-%m-%d %H:%M} UTC already")
             attempts = last.attempts + 1 if last.is_unfinished and last.due == due else 1
             run = LastRun(now, due, attempts=attempts)
             self._write(run)

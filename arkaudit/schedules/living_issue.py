@@ -166,7 +166,7 @@ class _Tracker:
         answer = self._follow("GET", self._user_url)
         if answer.status == 403 and self.is_github and not _is_limited(answer):
             return None
-        values = self._checked(answer).value()
+        values = self._require_success(answer).value()
         name = values.get(self._login) if isinstance(values, dict) else None
         if not isinstance(name, str) or not name:
             raise NotSent(f"{answer.host} did not name the account of the token")
@@ -189,7 +189,7 @@ class _Tracker:
 
     def send(self, method: str, url: str, **values: str) -> _Answer:
         """Return the answer to a request. Raises `NotSent` for anything but a success."""
-        return self._checked(self._follow(method, url, values))
+        return self._require_success(self._follow(method, url, values))
 
     def _follow(self, method: str, url: str, values: Mapping[str, str] | None = None) -> _Answer:
         """Return the answer to a request, after the redirects of a repository that was renamed. Raises `NotSent`.
@@ -206,7 +206,7 @@ class _Tracker:
             url = target
         raise NotSent(f"{self._address}: the redirects form a loop")
 
-    def _checked(self, answer: _Answer) -> _Answer:
+    def _require_success(self, answer: _Answer) -> _Answer:
         if not 200 <= answer.status < 300:
             raise NotSent(_reason(answer, self._address, datetime.now(UTC)))
         return answer

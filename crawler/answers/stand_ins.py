@@ -16,7 +16,7 @@ _PASSWORD = re.compile(rb"<input\b[^>]{0,500}\btype\s*=\s*[\"']?password\b", re.
 _NOT_SHOWN = re.compile(
     r"<!--.*?(?:-->|\Z)|<(script|style|template|title)\b.*?(?:</\1\s*+>|\Z)|<[^<>]*+>", re.IGNORECASE | re.DOTALL
 )
-#: Longer pages, and pages with more links, are no stand-ins.
+#: Limits of a page that replaces a document: its bytes and links.
 _MOST_BYTES, _MOST_LINKS = 2**16, 20
 
 

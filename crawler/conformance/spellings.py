@@ -162,7 +162,7 @@ def judge_form(question: Question, reply: SpellingAnswer, plain: SpellingAnswer)
             words = f"a success, but another one: {reply.final_url}"
         return SpellingFinding(SpellingTreatment.OTHER, None, words)
     if reply.status not in _REFUSALS:
-        return _unknown(f"answered {reply.status}, which says nothing about the form")
+        return _unknown(f"answered {reply.status}, which shows nothing about the form")
     if question not in NOT_EQUAL:
         return _refusal(f"answered {reply.status}, though it means the same ARK", conforms=False)
     return _refusal(f"answered {reply.status}: unknown qualifiers are not passed on", conforms=None)

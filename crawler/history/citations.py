@@ -1,6 +1,6 @@
 """The ARKs that documents cite at present: new ones, cited again, and those that no document cites any more.
 
-A citation stands until its document was read whole without it, or is gone for good. A document that a run did not
+A citation counts until its document was read whole without it, or is gone for good. A document that a run did not
 reach, or could not read, changes nothing.
 """
 
@@ -21,7 +21,7 @@ from extractors.model.documents import READ_IN_PART
 from extractors.model.urls import authority_of
 
 _document, _finding, _latest, _run = schema.document.c, schema.finding.c, schema.latest.c, schema.run.c
-#: Statuses that say that a document is gone for good.
+#: Statuses of a document that is gone for good.
 _GONE = (404, 410)
 #: Outcomes of a document that may be gone, if several runs in a row have them.
 _FAILING = [outcome for outcome in ObjectOutcome if outcome.family in (Family.FAILS, Family.UNREACHABLE)]
@@ -38,7 +38,7 @@ _CITED_PAGE = 5000
 def note_citations(connection: Connection, run_id: int, policy: StatusPolicy) -> None:
     """Update `latest` and `event` from the documents of an ended run; only a finished one shows that a citation is gone.
 
-    A citation that stands by a document of an earlier run is one of that run from then on.
+    A citation that still counts from an earlier run is attributed to that run.
     """
     this = connection.execute(select(schema.run).where(_run.run_id == run_id)).one()
     _add_new(connection, this)
@@ -91,7 +91,7 @@ def seen_before(ark_id: ColumnElement[Any], moment: str) -> ColumnElement[bool]:
 
 
 def _note_gone(connection: Connection, this: Any, policy: StatusPolicy) -> None:
-    """Let the ARKs that this finished run no longer found cited be gone, unless a citation of them stands."""
+    """Let the ARKs that this finished run no longer found cited be gone, unless a citation of them still counts."""
     alike = select(_run.run_id).where(_run.seeds == this.seeds, _run.run_id != this.run_id)
     missing = select(_latest.ark_id, _latest.request_url).where(_latest.gone_at.is_(None), _latest.cited_in.in_(alike))
     of_missing, mention = missing.subquery(), schema.mention.c
@@ -107,7 +107,7 @@ def _note_gone(connection: Connection, this: Any, policy: StatusPolicy) -> None:
     stands_in: dict[tuple[int, str], int | None] = {
         (row.ark_id, row.request_url): None for row in connection.execute(missing)
     }
-    for row in _standing(connection, connection.execute(query).all(), this, policy):
+    for row in _rows_still_cited(connection, connection.execute(query).all(), this, policy):
         pair = (row.ark_id, row.request_url)
         stands_in[pair] = max(stands_in[pair] or 0, row.run_id)
     is_pair = and_(_latest.ark_id == bindparam("of_ark"), _latest.request_url == bindparam("at_url"))
@@ -128,7 +128,7 @@ def _note_gone(connection: Connection, this: Any, policy: StatusPolicy) -> None:
 
 
 def unreached_documents(connection: Connection, run_id: int) -> list[tuple[str, str | None]]:
-    """Return the web documents whose citations stand, but which *run_id* has not found: URL and finder, sorted."""
+    """Return the web documents whose citations still count, but which *run_id* has not found: URL and finder, sorted."""
     this = connection.execute(select(schema.run).where(_run.run_id == run_id)).one()
     frontier, mention = schema.frontier.c, schema.mention.c
     is_found = exists().where(frontier.run_id == run_id, frontier.url == _document.url)
@@ -139,11 +139,11 @@ def unreached_documents(connection: Connection, run_id: int) -> list[tuple[str, 
         .where(_run.seeds == this.seeds, _run.run_id != run_id, _is_until(this))
         .where(_document.status.is_not(None), cites, ~is_found)
     )
-    standing = _standing(connection, connection.execute(query).all(), this, StatusPolicy())
+    standing = _rows_still_cited(connection, connection.execute(query).all(), this, StatusPolicy())
     return sorted({row.url: row.found_on for row in standing}.items())
 
 
-# -- the documents whose citations stand
+# -- the documents whose citations still count
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,8 +203,8 @@ def _is_until(this: Any) -> ColumnElement[bool]:
     return tuple_(_run.started_at, _run.run_id) <= tuple_(this.started_at, this.run_id)
 
 
-def _standing(connection: Connection, citing: Sequence[Any], this: Any, policy: StatusPolicy) -> Iterator[Any]:
-    """Yield those rows of *citing* documents whose citations stand after *this* run."""
+def _rows_still_cited(connection: Connection, citing: Sequence[Any], this: Any, policy: StatusPolicy) -> Iterator[Any]:
+    """Yield those rows of *citing* documents whose citations still count after *this* run."""
     by_seeds: dict[str, list[Any]] = {}
     for row in citing:
         by_seeds.setdefault(repr(row.seeds), []).append(row)

@@ -324,7 +324,7 @@ class DocumentTables(Database):
         return places
 
     def unreached_documents(self, run_id: int) -> list[tuple[str, str | None]]:
-        """Return the URL and finder of web documents with citations that stand, and that a run has not found."""
+        """Return the URL and finder of web documents with citations that still count, and that a run has not found."""
         with self.read_connection() as connection:
             return unreached_documents(connection, run_id)
 

@@ -17,6 +17,7 @@ from typing import IO, Any, BinaryIO
 from extractors.archives.compression import CUT_OFF, PIECE_BYTES, Lookahead, SizeBudget, size_of
 from extractors.model.documents import Finding
 
+#: What the libraries raise for damaged, encrypted (RuntimeError) and unsupported (NotImplementedError) content.
 _FAULTS = (
     *(EOFError, NotImplementedError, OSError, OverflowError, RuntimeError, ValueError),
     *(lzma.LZMAError, tarfile.TarError, zipfile.BadZipFile, zlib.error),
@@ -24,7 +25,7 @@ _FAULTS = (
 
 
 class StoredFile:
-    """The content of a file in an archive; `damage` says why its rest could not be read."""
+    """The content of a file in an archive; `damage` is the reason why its rest could not be read."""
 
     def __init__(self, file: IO[bytes], budget: SizeBudget, piece_bytes: int = PIECE_BYTES) -> None:
         self.damage = ""
@@ -83,7 +84,7 @@ def zip_entries(archive: zipfile.ZipFile, budget: SizeBudget) -> Iterator[Entry]
 
 
 def open_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo, budget: SizeBudget) -> StoredFile | Finding:
-    """Return a file in a ZIP archive, or a finding that says why it can't be read."""
+    """Return a file in a ZIP archive, or a finding with the reason why it can't be read."""
     if info.flag_bits & _ENCRYPTED:
         return Finding("encrypted", "it needs a password")
     try:

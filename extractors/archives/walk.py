@@ -169,7 +169,7 @@ class _Walk:
             case ArchiveKind.ZIP:
                 yield from self._zip(content, about, depth, packed, seekable)
             case ArchiveKind.TAR:
-                yield from self._stored(tar_entries(content, self._budget), about, depth)
+                yield from self._entries(tar_entries(content, self._budget), about, depth)
             case ArchiveKind.WARC:
                 yield from self._warc(content, about, depth)
             case _:
@@ -238,9 +238,9 @@ class _Walk:
         if archive is None:
             self._leave_out("unreadable", "its directory is missing, damaged or too large", about.name)
         else:
-            yield from self._stored(zip_entries(archive, self._budget), about, depth)
+            yield from self._entries(zip_entries(archive, self._budget), about, depth)
 
-    def _stored(self, entries: Iterator[Entry], about: ArchiveMember, depth: int) -> Iterator[ArchiveMember]:
+    def _entries(self, entries: Iterator[Entry], about: ArchiveMember, depth: int) -> Iterator[ArchiveMember]:
         for name, content in entries:
             within = member_inside(about, name) if name else about
             if isinstance(content, Finding):

@@ -1,7 +1,7 @@
 """The records of a WARC file (ISO 28500) and the documents in them, read forward.
 
 Damage is common in web archives. A declared length is trusted only if another record or the end of the file follows;
-otherwise the record ends where the next one begins. `docs/adr/0013` says why no library reads them.
+otherwise the record ends where the next one begins. `docs/adr/0013` gives the reasons against a library.
 """
 
 from __future__ import annotations

@@ -570,7 +570,7 @@ class MentionReader:
         )
 
     def _is_pattern(self) -> bool:
-        """Return True if a star or a variable after a few letters stands for all names with that beginning."""
+        """Return True if a star or a variable after a few letters means all names with that beginning."""
         name, varies = self._builder.name, REST_VARIES.match(self._text, self._builder.end)
         stem = name.rstrip("*")
         start = self._offsets.source_offset(self._start)

@@ -334,12 +334,12 @@ def _frames(
         last_good=good.drop_duplicates("ark_id", keep="last", ignore_index=True),
         mementos=copies.drop_duplicates(["ark_id", "request_url"], keep="last", ignore_index=True),
         registered=registered,
-        known=_known(connection, counting, reported, known_list),
+        known=_known_rows(connection, counting, reported, known_list),
         timeline=all_runs,
     )
 
 
-def _known(
+def _known_rows(
     connection: Connection, verdicts: Select[Any], reported: ReportScope, known_list: KnownProblems
 ) -> pd.DataFrame:
     """Return the problems among *verdicts* that *known_list* accepts, with the accepting row in words."""

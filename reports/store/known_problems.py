@@ -255,7 +255,7 @@ def _is_of_kind(state: str, outcome: str) -> bool:
     return state == outcome or (state in _OF_ARKS and outcome in _OF_ARKS)
 
 
-def chosen(whats: Iterable[str]) -> KnownProblems:
+def selection_of(whats: Iterable[str]) -> KnownProblems:
     """Return rows for texts of the column `what`, without a state, to select problems. Raises `UserMistake`."""
     try:
         return KnownProblems([KnownProblem(0, what, *target_of(what), state="") for what in whats])

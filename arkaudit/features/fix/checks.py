@@ -89,15 +89,15 @@ def _with_https(url: str) -> str:
 def checks_of(store: Path, registry: Registry, hosts: Iterable[str]) -> Checks:
     """Return the checks in *store*. Raises `crawler.store.StoreUnopenable` and `StoreDamaged`."""
 
-    def read(connection: Connection) -> Checks:
+    def load(connection: Connection) -> Checks:
         policy, checks = policy_of(connection), dict[Pair, list[Check]]()
         for pair, check in _checks(connection):
             checks.setdefault(pair, []).append(check)
         lasting = ((pair, lasting_address(of_pair, policy)) for pair, of_pair in checks.items())
         addresses = {pair: address for pair, address in lasting if address is not None}
-        return Checks(addresses, dict(_listed(connection)), registry, frozenset(hosts))
+        return Checks(addresses, dict(_listed_corrections(connection)), registry, frozenset(hosts))
 
-    return read_store(store, read)
+    return read_store(store, load)
 
 
 def _checks(connection: Connection) -> Iterator[tuple[Pair, Check]]:
@@ -128,7 +128,7 @@ def _checks(connection: Connection) -> Iterator[tuple[Pair, Check]]:
     return ((pair, (at, address)) for (pair, at), address in last.items())
 
 
-def _listed(connection: Connection) -> Iterator[tuple[Pair, tuple[Kind, str | None, str]]]:
+def _listed_corrections(connection: Connection) -> Iterator[tuple[Pair, tuple[Kind, str | None, str]]]:
     """Yield what the last verdicts give for corrections that are only listed."""
     verdict, memento = schema.verdict.c, schema.memento.c
     is_same = (memento.ark_id == verdict.ark_id) & (memento.request_url == verdict.request_url)

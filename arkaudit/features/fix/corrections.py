@@ -83,12 +83,12 @@ class Correction:
     """In the characters of the file."""
 
 
-def respelled(mention: Mention) -> Correction | None:
+def spelling_correction(mention: Mention) -> Correction | None:
     r"""Return the correction of the spelling, if it has a fault; the ARK stays the same.
 
     >>> from extractors.find import find_arks
     >>> [mention] = find_arks("see ark:/12148/bpt6k10\n7371t.")
-    >>> respelled(mention).correct, respelled(mention).because
+    >>> spelling_correction(mention).correct, spelling_correction(mention).because
     ('ark:/12148/bpt6k107371t', 'it has a line break')
     """
     written, correct = mention.as_written, mention.repaired
@@ -118,7 +118,7 @@ def escape_refusal(written: str, correct: str) -> str:
     return "" if is_plain else "its new characters may need an escape"
 
 
-def combined(first: Correction | None, second: Correction) -> Correction:
+def combine(first: Correction | None, second: Correction) -> Correction:
     """Return both corrections of one citation as one; *second* was made on top of *first*."""
     if first is None:
         return second

@@ -10,7 +10,15 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from arkaudit.features.fix.corrections import ONLY_LISTED, WRITTEN, Correction, Kind, apply_edits, combined, respelled
+from arkaudit.features.fix.corrections import (
+    ONLY_LISTED,
+    WRITTEN,
+    Correction,
+    Kind,
+    apply_edits,
+    combine,
+    spelling_correction,
+)
 from arkaudit.features.fix.left_out import LeftOut, form_of, seals_in
 from arkaudit.features.fix.sources import Source, Unfixable, is_proved
 from arkaudit.output.progress import Progress
@@ -114,7 +122,7 @@ def _correct(
 
 def _proposals(mention: Mention, kinds: Collection[Kind], checks: Checks | None) -> Iterator[Correction]:
     """Yield the correction of a mention of all *kinds* that apply, and those that are not written, with the reason."""
-    spelling = respelled(mention)
+    spelling = spelling_correction(mention)
     written = spelling if spelling and not spelling.refusal and Kind.SPELLING in kinds else None
     if spelling and spelling.refusal and Kind.SPELLING in kinds:
         yield spelling
@@ -125,7 +133,7 @@ def _proposals(mention: Mention, kinds: Collection[Kind], checks: Checks | None)
         elif checked.refusal:
             yield checked
         else:
-            written = combined(written, checked)
+            written = combine(written, checked)
     if written:
         yield written
 

@@ -75,7 +75,7 @@ _FIRST_LINES = {
 }
 
 
-def _fenced(text: str, fence: re.Pattern[str]) -> Iterator[Region]:
+def _between_fences(text: str, fence: re.Pattern[str]) -> Iterator[Region]:
     """Yield the parts between two lines that begin with the same *fence*; the last may lack its end."""
     opening: re.Match[str] | None = None
     for line in fence.finditer(text):
@@ -90,7 +90,7 @@ def _fenced(text: str, fence: re.Pattern[str]) -> Iterator[Region]:
 
 def of_plain(text: str) -> Iterator[Region]:
     """Yield the quoted lines and the code of a plain text."""
-    yield from _fenced(text, _FENCE)
+    yield from _between_fences(text, _FENCE)
     yield from _matches(text, _PARTS)
 
 
@@ -106,7 +106,7 @@ def of_restructured(text: str) -> Iterator[Region]:
 def of_asciidoc(text: str) -> Iterator[Region]:
     """Yield code, comments and quotations of AsciiDoc, whose paragraphs are like those of reStructuredText."""
     yield from of_restructured(text)
-    yield from _fenced(text, _ASCIIDOC_FENCE)
+    yield from _between_fences(text, _ASCIIDOC_FENCE)
 
 
 # -- Markdown

@@ -1,4 +1,4 @@
-"""The characters of a file, and the places where a citation stands among them."""
+"""The characters of a file, and the places of a citation in them."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _LONGEST_TAG = 2**16
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A place where a written text stands in a source."""
+    """The place of a written text in a source."""
 
     source: str
     spans: Sequence[tuple[int, int]]
@@ -79,7 +79,7 @@ class Source:
         return text.encode(self.charset, "surrogateescape")
 
     def places(self, written: str) -> Iterator[Place]:
-        """Yield the places where *written* stands, in order, also with escapes and with other white space in its gaps.
+        """Yield the places of *written*, in order, also with escapes and with other white space in its gaps.
 
         >>> [place.start for place in Source("ark:/1-2 ark:/1&ndash;2".encode()).places("ark:/1\\N{EN DASH}2")]
         [9]

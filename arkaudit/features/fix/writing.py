@@ -44,7 +44,7 @@ def reason_to_leave_tree(tree: Path | None) -> str:
             tree, "status", "--porcelain", "--untracked-files=no", "--ignore-submodules=all", "--no-renames"
         )
     except (OSError, subprocess.CalledProcessError):
-        return f"git can't tell if {tree} has uncommitted changes; --force corrects its files all the same"
+        return f"git can't list uncommitted changes of {tree}; --force corrects its files all the same"
     return f"{tree} has uncommitted changes; commit them, or give --force" if is_changed else ""
 
 
@@ -76,7 +76,7 @@ def part_of(path: Path) -> Path:
 def remove_parts(files: Iterable[Path]) -> None:
     """Remove the new contents of *files* that a killed run has left, unless another run is writing them."""
     for part in map(part_of, files):
-        with suppress(OSError, Unfixable), _opened(part, os.O_RDWR) as descriptor:
+        with suppress(OSError, Unfixable), _open(part, os.O_RDWR) as descriptor:
             _lock(descriptor)
             part.unlink()
 
@@ -87,7 +87,7 @@ def replace_file(path: Path, old: bytes, new: bytes) -> None:
     Raises `Unfixable` and OSError; the file is then as it was before.
     """
     part, status = part_of(path), path.lstat()
-    with _opened(part, os.O_RDWR | os.O_CREAT | os.O_EXCL) as descriptor:
+    with _open(part, os.O_RDWR | os.O_CREAT | os.O_EXCL) as descriptor:
         try:
             _lock(descriptor)
             with open(descriptor, "wb", closefd=False) as file:
@@ -107,7 +107,7 @@ def replace_file(path: Path, old: bytes, new: bytes) -> None:
 
 
 @contextmanager
-def _opened(part: Path, flags: int) -> Iterator[int]:
+def _open(part: Path, flags: int) -> Iterator[int]:
     descriptor = os.open(part, flags | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     try:
         yield descriptor
