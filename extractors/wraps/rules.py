@@ -278,7 +278,7 @@ _NAME_PART = regex.compile(r"[\p{L}\p{Nd}=~*+@_$]*")
 _VOWELS = frozenset("aeiouyAEIOUY")
 #: Small letters without a vowel: more are no abbreviation.
 _LONGEST_ABBREVIATION = 4
-_WORD = regex.compile(r"\p{L}+(?:['’-]\p{L}+)*[.,;:!?)\]»”’\"']*\Z")
+_WORD = regex.compile(r"\p{L}++(?:['’-]\p{L}++)*+[.,;:!?)\]»”’\"']*+\Z")
 _WRITTEN_PARTS = regex.compile(r"ark:/*[^/]*/+[^/.]*(?P<qualifier>.*)\Z", regex.IGNORECASE | regex.DOTALL)
 
 
