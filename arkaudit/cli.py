@@ -10,6 +10,7 @@ from importlib import import_module
 import click
 
 from arkaudit import __version__
+from arkaudit.features import feature_commands
 from arkaudit.output.exits import (
     EXIT_FINDING,
     EXIT_INTERRUPTED,
@@ -76,15 +77,13 @@ def _choose_color(_: click.Context, __: click.Parameter, when: str) -> None:
     os.environ.update(_VARIABLES[when])
 
 
-#: Commands: the module in `arkaudit.commands`, and the line in the list of commands.
+#: Commands of the core: the module in `arkaudit.commands`, and the line in the list of commands.
 _COMMANDS = {
     "check": ("check_command", "Check the three services of ARKs: object, metadata, commitment."),
-    "conform": ("conform_command", "Test a resolver against the specification."),
     "crawl": ("audit_command", "Crawl documents and record the ARKs that they cite."),
     "dataset": ("dataset_command", "Make a dataset of very many documents, or verify one."),
     "explain": ("explain_command", "Explain the verdict on an ARK, now and over time."),
     "extract": ("extract_command", "Find and repair the ARKs that documents cite."),
-    "fix": ("fix_command", "Correct citations in texts: broken line ends, look-alike hyphens, invisible characters."),
     "identity": ("upkeep_commands", "Make a key that signs requests, and a page about the audit."),
     "known": ("known_command", "Add to the list of known problems, or check it."),
     "notify": ("schedule_command", "Notify people of the changes that a run found."),
@@ -96,6 +95,12 @@ _COMMANDS = {
     "schedule": ("schedule_command", "Run the audits of a configuration when they are due."),
     "store": ("upkeep_commands", "Check a store, or prune its old runs."),
 }
+
+
+def _all_commands() -> dict[str, tuple[str, str]]:
+    """Return the module and the line of each command of the core and of the features."""
+    core = {name: (f"arkaudit.commands.{module}", line) for name, (module, line) in _COMMANDS.items()}
+    return core | feature_commands()
 
 
 class LazyGroup(click.Group):
@@ -110,7 +115,7 @@ class LazyGroup(click.Group):
         """Import and return the command of this name, or return None."""
         if cmd_name not in self._modules:
             return None
-        command: click.Command = getattr(import_module(f"arkaudit.commands.{self._modules[cmd_name][0]}"), cmd_name)
+        command: click.Command = getattr(import_module(self._modules[cmd_name][0]), cmd_name)
         return with_output_options(command)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -119,7 +124,9 @@ class LazyGroup(click.Group):
 
 
 @click.group(
-    cls=LazyGroup, modules=_COMMANDS, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100}
+    cls=LazyGroup,
+    modules=_all_commands(),
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 @click.version_option(__version__, prog_name="arkaudit")
 def cli() -> None:

@@ -8,8 +8,8 @@ from xml.etree import ElementTree
 
 import pytest
 
-from crawler.conformance.conformance import requirements
-from crawler.conformance.expectations import EXPECTATIONS, Answers
+from arkaudit.features.conform.expectations import EXPECTATIONS, Answers
+from arkaudit.features.conform.requirements import requirements
 from crawler.model.observations import Question
 from tests.conforming_resolver import ARK, GONE, HYPHENATED, NAAN, NAME, Resolver, resolver
 from tests.interrupted import Command

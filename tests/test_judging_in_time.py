@@ -5,12 +5,12 @@ from dataclasses import replace
 
 import pytest
 
+from arkaudit.features.conform import requirements
+from arkaudit.features.conform.plan import NamedArk
+from arkaudit.features.conform.requirements import NOT_COMPARED, RequirementOutcome, compare, results
 from arkaudit.output import explaining
 from arkaudit.output.explaining import explanation
 from crawler.answers.facts import AnswerFacts
-from crawler.conformance import conformance
-from crawler.conformance.conformance import NOT_COMPARED, RequirementOutcome, compare, results
-from crawler.conformance.plan import NamedArk
 from crawler.model.observations import RECORD_CHARS, VALUE_CHARS, Hop, ObjectOutcome, Observation, PageFacts, Question
 from crawler.spiders.conversation import Ask, Conversation, FinishedTarget
 from crawler.spiders.runs import RunJudge
@@ -55,7 +55,7 @@ def test_verdict_that_takes_too_long_is_undetermined() -> None:
 
 @pytest.fixture
 def short_limit(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (conformance, explaining):
+    for module in (requirements, explaining):
         monkeypatch.setattr(module, "JUDGING_CPU_S", 0.2)
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crawler.conformance.spellings import LONGEST, SPELLINGS, SpellingAnswer, form_url, forms, judge_form
+from arkaudit.features.conform.spellings import LONGEST, SPELLINGS, SpellingAnswer, form_url, forms, judge_form
 from crawler.model.observations import ChainEnd, Question
 from extractors.find import find_arks
 from extractors.model.ark import Ark

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from arkaudit.features.conform.spellings import SPELLINGS
 from arkaudit.output.explaining import _ADVICE, _ASKED, Step, explanation
 from crawler.answers.facts import AnswerFacts
-from crawler.conformance.spellings import SPELLINGS
 from crawler.model.observations import ACCESS, ChainEnd, Family, ObjectOutcome, Question
 from crawler.verdicts.verdict import judge
 from tests.test_verdict import URL, observation

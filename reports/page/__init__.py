@@ -8,14 +8,14 @@ if TYPE_CHECKING:
     from jinja2 import Template
 
 
-def template(name: str) -> Template:
-    """Return the template *name*: values are escaped, and a missing value is an error."""
+def template(name: str, package: str = "reports.page") -> Template:
+    """Return the template *name* of a *package*: values are escaped, and a missing value is an error."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     from reports.languages.display import escape_invisible, heading
 
     environment = Environment(
-        loader=PackageLoader("reports.page"),
+        loader=PackageLoader(package),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,

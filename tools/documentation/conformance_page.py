@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import groupby
 from pathlib import Path
 
-from crawler.conformance.conformance import Requirement, requirements
+from arkaudit.features.conform.requirements import Requirement, requirements
 
 #: Test results of real programs.
 _PROGRAMS = Path(__file__).with_name("programs_tested.md")

@@ -12,13 +12,13 @@ from dataclasses import dataclass
 from datetime import timedelta
 from functools import cached_property
 
+from arkaudit.features.conform.plan import NAMES_A_MINUTE, ORIGIN, QUERY
+from arkaudit.features.conform.spellings import NOT_EQUAL, SpellingAnswer, SpellingTreatment, judge_form
 from crawler.answers.claims import WITHIN_PAGES
 from crawler.answers.erc import QUESTIONS
 from crawler.answers.facts import AnswerFacts, AnswersByQuestion
 from crawler.answers.likeness import same_answer
 from crawler.answers.structured import kernel
-from crawler.conformance.plan import NAMES_A_MINUTE, ORIGIN, QUERY
-from crawler.conformance.spellings import NOT_EQUAL, SpellingAnswer, SpellingTreatment, judge_form
 from crawler.model.observations import (
     DESCRIBED,
     ChainEnd,

@@ -10,8 +10,8 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from arkaudit.features.conform.spellings import forms
 from crawler.asking.probes import control_ark
-from crawler.conformance.spellings import forms
 from crawler.model.observations import Question
 from crawler.model.resolving import INFLECTED, asked_url, request_url, resolver_of
 from extractors.model.ark import Ark

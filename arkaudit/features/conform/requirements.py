@@ -13,9 +13,9 @@ from enum import StrEnum
 from functools import cache
 from importlib.resources import files
 
+from arkaudit.features.conform.expectations import EXPECTATIONS, Answers
+from arkaudit.features.conform.plan import NamedArk
 from crawler.answers.facts import AnswerFacts
-from crawler.conformance.expectations import EXPECTATIONS, Answers
-from crawler.conformance.plan import NamedArk
 from crawler.model.observations import ChainEnd, Observation, Question
 from crawler.model.resolving import with_other_label
 from crawler.verdicts.verdict import JUDGING_CPU_S, TOO_LONG_TO_JUDGE
@@ -80,7 +80,7 @@ class RequirementResult:
 @cache
 def requirements() -> tuple[Requirement, ...]:
     """Return the requirements in the order of the specification (draft-kunze-ark-38)."""
-    text = files("crawler.conformance").joinpath("requirements.toml").read_text("utf-8")
+    text = files(__package__).joinpath("requirements.toml").read_text("utf-8")
     return tuple(
         Requirement(f"{section['number']}/{at}", section["title"], **{**row, "level": Level(row["level"])})
         for section in tomllib.loads(text)["section"]

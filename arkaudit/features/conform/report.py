@@ -8,8 +8,8 @@ from dataclasses import asdict, dataclass
 from itertools import groupby
 from xml.etree import ElementTree
 
+from arkaudit.features.conform.requirements import SAME, Comparison, RequirementOutcome, RequirementResult, score
 from crawler.answers.facts import AnswerFacts
-from crawler.conformance.conformance import SAME, Comparison, RequirementOutcome, RequirementResult, score
 from crawler.model.observations import ChainEnd
 from reports.formats.json_document import json_text
 from reports.formats.junit import xml_text
@@ -142,7 +142,7 @@ def as_markdown(report: ConformanceReport) -> str:
 
 def as_page(report: ConformanceReport) -> str:
     """Return an HTML page that can be published, with the requests behind each result."""
-    return template("conformance.html.j2").render(report=report, unmet=UNMET)
+    return template("conformance.html.j2", __package__).render(report=report, unmet=UNMET)
 
 
 # -- comparison of two resolvers

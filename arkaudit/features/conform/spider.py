@@ -8,7 +8,7 @@ from typing import Any
 from scrapy import Request
 from scrapy.http import Response
 
-from crawler.conformance.plan import Probe
+from arkaudit.features.conform.plan import Probe
 from crawler.model.crawl_requests import CrawlRequest
 from crawler.model.observations import Observation
 from crawler.model.resolving import PASSING_STATUSES, Patience, next_attempt, sendable

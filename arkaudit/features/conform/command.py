@@ -67,9 +67,9 @@ def conform(
     arkaudit conform https://new.example.org/ --against https://old.example.org/ --from names.txt
     arkaudit conform http://127.0.0.1:8000/ --ark ark:98765/x1 --only-routed --delay 0
     """  # fmt: skip
-    from arkaudit.audits.conforming import ComparisonTest, answers, conformance_test, with_own_resolver
-    from crawler.conformance.conformance import compare, results, why_nothing_compared
-    from reports.conformance_report import COMPARISON_FORMATS, FORMATS, ConformanceReport
+    from arkaudit.features.conform.probing import ComparisonTest, answers, conformance_test, with_own_resolver
+    from arkaudit.features.conform.report import COMPARISON_FORMATS, FORMATS, ConformanceReport
+    from arkaudit.features.conform.requirements import compare, results, why_nothing_compared
 
     if old is not None and (form not in COMPARISON_FORMATS or gone or sections or own):
         raise UserMistake("--against compares working ARKs, as text or json, without --gone, --only and --own")

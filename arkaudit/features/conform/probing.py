@@ -12,14 +12,14 @@ from arkaudit.audits.audit import begin, record_end, warn_if_anonymous
 from arkaudit.audits.resuming import fingerprint, open_run
 from arkaudit.configuration.config import Config, Host
 from arkaudit.configuration.setting_values import resolver_url
+from arkaudit.features.conform.plan import NAMES_A_MINUTE, NamedArk, Probe, comparison_probes, probes
+from arkaudit.features.conform.requirements import questions_of, requirements
+from arkaudit.features.conform.spider import ConformanceSpider
 from arkaudit.output.progress import RunProgress
 from crawler.answers.facts import AnswerFacts
-from crawler.conformance.conformance import questions_of, requirements
-from crawler.conformance.plan import NAMES_A_MINUTE, NamedArk, Probe, comparison_probes, probes
 from crawler.model.observations import Observation, Question
 from crawler.model.resolving import resolver_of
 from crawler.process import RunFaults, SpiderStage, run_stages
-from crawler.spiders.conformance_spider import ConformanceSpider
 from crawler.spiders.seeds import mention_in
 from crawler.store.frontier import Frontier
 from extractors.mentions.mention import Mention
