@@ -12,13 +12,11 @@ from scrapy import signals
 from scrapy.crawler import Crawler
 from scrapy.http import Response
 
+from crawler.model.defaults import GLOBAL_RESOLVER
 from crawler.spiders.document_reading import DocumentReader, DocumentSource
 from crawler.spiders.items import citations
 from crawler.wire.middlewares import CrawlerPart, chain_of
 from extractors.isolated import document_executor
-
-#: The resolver for ARKs written without one, unless the setting ``ARKAUDIT_RESOLVER`` names another.
-RESOLVER = "https://n2t.net/"
 
 
 class ArkCitations(CrawlerPart):
@@ -31,7 +29,7 @@ class ArkCitations(CrawlerPart):
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
         self._executor = document_executor(1)
-        resolver = crawler.settings.get("ARKAUDIT_RESOLVER") or RESOLVER
+        resolver = crawler.settings.get("ARKAUDIT_RESOLVER") or GLOBAL_RESOLVER
         self._reader = DocumentReader(self._executor, resolver=resolver)
         crawler.signals.connect(self._close, signal=signals.engine_stopped)
 

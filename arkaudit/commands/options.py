@@ -12,6 +12,7 @@ import click
 
 from arkaudit.configuration.nearest_words import suggest_nearest
 from arkaudit.output.exits import NEVER, errors
+from crawler.model import defaults
 from extractors.model.errors import UserMistake
 
 if TYPE_CHECKING:
@@ -31,21 +32,32 @@ optional_config_option = config_option(help="The configuration (arkaudit.toml)."
 """The option of commands that may read a configuration."""
 required_config_option = config_option(required=True, help="The configuration.")
 """The option of commands that need a configuration."""
-_RESOLVER = click.option("--resolver", help="Resolver for compact ARKs.  [default: https://n2t.net/]")
+_RESOLVER = click.option("--resolver", help=f"Resolver for compact ARKs.  [default: {defaults.GLOBAL_RESOLVER}]")
 _DIRECT = flag("--direct", default=None, help="Request compact ARKs from the NAAN registry's target of their NAAN.")
 _REQUESTS = (
     _RESOLVER,
     click.option(
         "--delay",
         type=float,
-        help="Seconds between two requests to a host; less than 1 only for your own.  [default: 1]",
+        help="Seconds between two requests to a host; less than 1 only for your own.  "
+        f"[default: {defaults.INTERVAL_S:g}]",
     ),
-    click.option("--timeout", type=float, help="Seconds for one request.  [default: 30]"),
-    click.option("--attempts", type=int, help="Number of attempts after a temporary failure.  [default: 3]"),
-    click.option("--backoff", type=float, help="Seconds before the second attempt, doubled for each.  [default: 2]"),
-    click.option("--longest-wait", type=float, help="Longest pause to grant a host, in seconds.  [default: 60]"),
+    click.option("--timeout", type=float, help=f"Seconds for one request.  [default: {defaults.TIMEOUT_S:g}]"),
+    click.option(
+        "--attempts", type=int, help=f"Number of attempts after a temporary failure.  [default: {defaults.ATTEMPTS}]"
+    ),
+    click.option(
+        "--backoff",
+        type=float,
+        help=f"Seconds before the second attempt, doubled for each.  [default: {defaults.BACKOFF_S:g}]",
+    ),
+    click.option(
+        "--longest-wait",
+        type=float,
+        help=f"Longest pause to grant a host, in seconds.  [default: {defaults.LONGEST_WAIT_S:g}]",
+    ),
     _DIRECT,
-    click.option("--max-hops", type=int, help="Redirects in a chain.  [default: 20]"),
+    click.option("--max-hops", type=int, help=f"Redirects in a chain.  [default: {defaults.MAX_HOPS}]"),
     click.option("--user-agent", help="The whole User-Agent header, instead of arkaudit's."),
     click.option("--contact", help="Your e-mail address or URL for operators of hosts; part of the User-Agent."),
     repeatable(

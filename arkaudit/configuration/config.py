@@ -41,6 +41,7 @@ from arkaudit.configuration.setting_values import (
 )
 from crawler.history.ark_status import StatusPolicy
 from crawler.history.rechecking import Intervals, RecheckPolicy
+from crawler.model import defaults
 from crawler.model.addresses import AddressGuard, Routes
 from crawler.model.crawl_requests import Extent
 from crawler.model.resolving import Patience
@@ -59,15 +60,15 @@ class _Section(BaseModel):
 class Politeness(_Section):
     """Options for the load that hosts get."""
 
-    delay: float = Field(1.0, ge=0, le=3600)
+    delay: float = Field(defaults.INTERVAL_S, ge=0, le=3600)
     """Seconds between two requests to a host. Less than 1 applies to the operator's own hosts only, see `Host`."""
-    timeout: float = Field(30.0, gt=0, le=3600)
+    timeout: float = Field(defaults.TIMEOUT_S, gt=0, le=3600)
     """Seconds for one request, from connecting to the last byte needed."""
-    attempts: int = Field(3, ge=1, le=10)
+    attempts: int = Field(defaults.ATTEMPTS, ge=1, le=10)
     """Number of attempts after a temporary failure (timeout, 429, 503 …), the first one included."""
-    backoff: float = Field(2.0, ge=0, le=3600)
+    backoff: float = Field(defaults.BACKOFF_S, ge=0, le=3600)
     """Seconds before the second attempt; each further wait is twice as long."""
-    longest_wait: float = Field(60.0, ge=0, le=86400)
+    longest_wait: float = Field(defaults.LONGEST_WAIT_S, ge=0, le=86400)
     """Longest pause (Retry-After) in seconds to wait for. A host whose robots.txt wants longer intervals (Crawl-delay,
     Request-rate) is not asked."""
     user_agent: Header | None = None
@@ -93,7 +94,7 @@ class Identity(_Section):
 class Host(_Section):
     """Options for the operator's own host, named ``name``, ``name:port`` or ``scheme://name:port``."""
 
-    interval: float = Field(1.0, ge=0, le=3600)
+    interval: float = Field(defaults.INTERVAL_S, ge=0, le=3600)
     """Seconds between two requests."""
     concurrency: int = Field(1, ge=1, le=100)
     """Number of simultaneous requests."""
@@ -176,7 +177,7 @@ class Crawl(_Section):
 class Resolve(_Section):
     """Options for the requests about ARKs."""
 
-    max_hops: int = Field(20, ge=5, le=100)
+    max_hops: int = Field(defaults.MAX_HOPS, ge=5, le=100)
     """Number of redirects in a chain; at least 5 (draft-castelan-ark-uri, 7.1.3)."""
     legacy_inflections: bool = True
     """True to request ``??`` and ``?`` if ``?info`` returned no metadata."""
@@ -349,7 +350,7 @@ class Config(_Section):
     out: Path | None = None
     inventory: Path | None = None
     """A CSV of the institution's own ARKs, which a report compares with the cited ones."""
-    resolver: ResolverUrl = "https://n2t.net/"
+    resolver: ResolverUrl = defaults.GLOBAL_RESOLVER
     politeness: Politeness = Politeness()
     identity: Identity | None = None
     network: Network = Network()

@@ -20,9 +20,9 @@ from arkaudit.datasets.documents import at_resolver
 from arkaudit.output.exits import say
 from arkaudit.output.output_rows import whole
 from arkaudit.output.reporting import naan_table, place_sentence
+from crawler.model.defaults import GLOBAL_RESOLVER
 from crawler.model.observations import Family
 from crawler.model.registry import load_registry
-from crawler.model.resolving import GLOBAL_RESOLVER
 from extractors.model.ark import SKIPPED_NAANS
 from extractors.model.errors import UserMistake
 from extractors.model.naan import SHARED_NAANS

@@ -16,6 +16,7 @@ from urllib.parse import unquote
 
 import idna
 
+from crawler.model.defaults import ATTEMPTS, BACKOFF_S, LONGEST_WAIT_S
 from crawler.model.observations import ACCESS, ChainEnd, Hop, Observation, Question
 from extractors.find import find_arks
 from extractors.mentions.mention import LINK_TARGETS, Mention
@@ -24,8 +25,6 @@ from extractors.model.errors import ArkauditError
 from extractors.model.normalize import LABEL
 from extractors.model.urls import split_url
 
-#: The resolver that knows every NAAN, for ARKs that are written without one.
-GLOBAL_RESOLVER = "https://n2t.net/"
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
 #: Successes of the reference algorithm (2020, 7.1.3), and 203 and 300, because a list of alternatives is access too.
 SUCCESSES = frozenset({200, 203, 204, 206, 226, 300, 304})
@@ -429,11 +428,11 @@ _BEYOND_CALENDARS = re.compile(r"\b[A-Z][a-z]{2}[ -][0-9]{5,} [0-9]{2}:", re.ASC
 class Patience:
     """The limits for repeated attempts."""
 
-    attempts: int = 3
+    attempts: int = ATTEMPTS
     """Maximum number of attempts; 1 means no repetition."""
-    backoff_s: float = 2.0
+    backoff_s: float = BACKOFF_S
     """Seconds before the second attempt, doubled for each further one."""
-    longest_wait_s: float = 60.0
+    longest_wait_s: float = LONGEST_WAIT_S
     """Maximum seconds to wait; a host that wants a longer pause is not contacted again in this run."""
 
     def backoff(self, attempt: int) -> float:

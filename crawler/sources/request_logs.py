@@ -21,8 +21,9 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 
 from crawler.model.crawl_requests import site_of
+from crawler.model.defaults import GLOBAL_RESOLVER
 from crawler.model.observations import CitedMention, DocumentOutcome, DocumentRecord, LoggedRequests, now
-from crawler.model.resolving import GLOBAL_RESOLVER, mention_url, sendable, url_fault
+from crawler.model.resolving import mention_url, sendable, url_fault
 from extractors.find import scan
 from extractors.mentions.mention import Mention
 from extractors.model.documents import Block, Finding, Role

@@ -25,6 +25,7 @@ from crawler.asking.questions import (
     resolver_path,
     seems_absent,
 )
+from crawler.model.defaults import GLOBAL_RESOLVER
 from crawler.model.observations import ACCESS, ObjectOutcome, Observation, Question
 from crawler.model.resolving import (
     INFLECTED,
@@ -93,7 +94,7 @@ class AskingRules:
     """The rules for the questions that are asked, and for their recipients."""
 
     registry: Registry = field(default_factory=Registry.builtin)
-    resolver: str = "https://n2t.net/"
+    resolver: str = GLOBAL_RESOLVER
     """The global resolver."""
     direct: bool = False
     """True if compact ARKs are requested at the registry's targets."""

@@ -3,6 +3,8 @@
 The settings that begin with ARKAUDIT are arkaudit's own; the command fills them from the configuration.
 """
 
+from crawler.model import defaults
+
 BOT_NAME = "arkaudit"
 SPIDER_MODULES = ["crawler.spiders.arks_spider", "crawler.spiders.documents_spider"]
 NEWSPIDER_MODULE = "crawler.spiders"
@@ -24,7 +26,7 @@ SCHEDULER_PRIORITY_QUEUE = (
     "crawler.politeness.request_queue.HostQueue"  # default: one slow host may fill CONCURRENT_REQUESTS.
 )
 SCHEDULER_MEMORY_QUEUE = "scrapy.squeues.FifoMemoryQueue"  # default Lifo. Pages in the order of their links.
-DOWNLOAD_TIMEOUT = 30  # default 180 seconds, for one whole request.
+DOWNLOAD_TIMEOUT = defaults.TIMEOUT_S  # default 180 seconds, for one whole request.
 RETRY_ENABLED = False  # default True, which retries at once without Retry-After; a failure is an observation.
 
 # -- the wire
@@ -86,19 +88,19 @@ CONCURRENT_ITEMS = 1  # default 100: a hundred tasks for each response take half
 # -- arkaudit's own
 
 ARKAUDIT_STORE: str | None = None  # the file in which `scrapy crawl` records a run; None is a temporary one in memory
-ARKAUDIT_RESOLVER = "https://n2t.net/"  # for ARKs that are written without a resolver
+ARKAUDIT_RESOLVER = defaults.GLOBAL_RESOLVER
 ARKAUDIT_CONNECT_TO: list[str] = []  # HOST:PORT=ADDR:PORT
 ARKAUDIT_ONLY_ROUTED = False  # a name without a route fails, without a look-up
 ARKAUDIT_ALLOW_ADDRESSES: list[str] = []  # networks that the guard allows
 ARKAUDIT_CA_FILE: str | None = None  # certificates of authorities for the TLS probe
 ARKAUDIT_CREDENTIALS = None  # crawler.wire.credentials.Credentials, for your own hosts
 ARKAUDIT_SIGNER = None  # crawler.wire.identity.RequestSigner, which signs each request
-ARKAUDIT_INTERVAL = 1.0  # seconds between two requests to a host; less than one only for your own hosts
+ARKAUDIT_INTERVAL = defaults.INTERVAL_S
 ARKAUDIT_HOSTS: dict[str, dict[str, float]] = {}  # your own hosts: their interval and concurrency
-ARKAUDIT_MAX_HOPS = 20  # redirects in a chain
-ARKAUDIT_ATTEMPTS = 3  # maximum number of attempts after temporary failures
-ARKAUDIT_BACKOFF = 2.0  # seconds before the second attempt, doubled for the next
-ARKAUDIT_LONGEST_WAIT = 60.0  # seconds; a host that wants longer pauses or intervals is not contacted
+ARKAUDIT_MAX_HOPS = defaults.MAX_HOPS
+ARKAUDIT_ATTEMPTS = defaults.ATTEMPTS
+ARKAUDIT_BACKOFF = defaults.BACKOFF_S
+ARKAUDIT_LONGEST_WAIT = defaults.LONGEST_WAIT_S
 ARKAUDIT_BODY_LIMIT = 2**20  # bytes on the wire that judging an answer needs
 ARKAUDIT_DECOMPRESSED_LIMIT = 128 * 2**20  # bytes that a compressed body may grow to
 ARKAUDIT_DOCUMENT_LIMIT = 64 * 2**20  # bytes of a document

@@ -13,9 +13,10 @@ from arkaudit.features.fix.corrections import Correction, Kind, escape_refusal, 
 from crawler.history.ark_status import StatusPolicy
 from crawler.history.latest import policy_of
 from crawler.model import schema
+from crawler.model.defaults import GLOBAL_RESOLVER
 from crawler.model.observations import Family, ObjectOutcome, Question
 from crawler.model.outcomes import MementoOutcome
-from crawler.model.resolving import GLOBAL_RESOLVER, request_url
+from crawler.model.resolving import request_url
 from extractors.mentions.mention import Mention
 from extractors.model.naan import Registry
 from extractors.model.urls import authority_of
