@@ -252,9 +252,12 @@ def listed_places(path: Path) -> list[str]:
     import gzip
     import zlib
 
+    from extractors.archives.compression import SIGNATURES, Compression
+
     try:
         data = path.read_bytes()
-        text = (gzip.decompress(data) if data.startswith(b"\x1f\x8b") else data).decode("utf-8-sig", "surrogateescape")
+        is_packed = data.startswith(SIGNATURES[Compression.GZIP])
+        text = (gzip.decompress(data) if is_packed else data).decode("utf-8-sig", "surrogateescape")
     except (OSError, EOFError, zlib.error) as problem:
         raise UserMistake(f"{path} can't be read: {getattr(problem, 'strerror', None) or problem}") from None
     lines = [line.strip() for line in text.splitlines() if line.strip()]

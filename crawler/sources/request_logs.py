@@ -24,6 +24,7 @@ from crawler.model.crawl_requests import site_of
 from crawler.model.defaults import GLOBAL_RESOLVER
 from crawler.model.observations import CitedMention, DocumentOutcome, DocumentRecord, LoggedRequests, now
 from crawler.model.resolving import mention_url, sendable, url_fault
+from extractors.archives.compression import SIGNATURES, Compression
 from extractors.find import scan
 from extractors.mentions.mention import Mention
 from extractors.model.documents import Block, Finding, Role
@@ -172,7 +173,7 @@ class RequestLogs:
         findings: list[Finding] = []
         try:
             with path.open("rb") as file:
-                is_packed = file.peek(2).startswith(b"\x1f\x8b")
+                is_packed = file.peek(3).startswith(SIGNATURES[Compression.GZIP])
                 left = sys.maxsize if is_packed else path.stat().st_size
                 stream = gzip.GzipFile(fileobj=file) if is_packed else file
                 while line := stream.readline(min(left, MOST_LINE_BYTES)):

@@ -17,7 +17,7 @@ from typing import Any
 from crawler.model.crawl_requests import ListedItem, Outlinks, SourceKind, SourceReading
 from crawler.sources.links import absolute_urls
 from crawler.sources.xml_sources import NAMESPACE, Selection, read_feed, read_oai, read_sitemap, root_name
-from extractors.archives.compression import Compression, DecompressedStream, Lookahead, SizeBudget
+from extractors.archives.compression import SIGNATURES, Compression, DecompressedStream, Lookahead, SizeBudget
 from extractors.find import find_arks
 from extractors.model.decoding import decode
 from extractors.model.documents import Finding
@@ -159,7 +159,6 @@ def _lines(data: bytes) -> Iterator[str]:
 
 #: The largest size of a decompressed source; sitemaps have at most 50 MiB (sitemaps.org).
 MOST_BYTES = 64 * 2**20
-_GZIP = b"\x1f\x8b"
 _HTML = re.compile(rb"(?:\xef\xbb\xbf)?\s*<(?:!doctype\s+html|html)\b", re.IGNORECASE)
 _MARKUP = re.compile(rb"(?:\xef\xbb\xbf|\xff\xfe|\xfe\xff)?[\s\0]*<")
 _JSON = re.compile(rb"(?:\xef\xbb\xbf)?\s*\{")
@@ -236,7 +235,7 @@ def decompress(data: bytes) -> bytes:
     >>> decompress(gzip.compress(b"<urlset/>")), decompress(gzip.compress(b"<urlset/>")[:-4])
     (b'<urlset/>', b'<urlset/>')
     """
-    if not data.startswith(_GZIP):
+    if not data.startswith(SIGNATURES[Compression.GZIP]):
         return data
     content = DecompressedStream(BytesIO(data), Compression.GZIP, SizeBudget(MOST_BYTES, 1))
     return Lookahead(content).read(MOST_BYTES)

@@ -25,6 +25,7 @@ from crawler.politeness.throttle import HostGivenUp, patience_of, throttle_of
 from crawler.wire.endpoints import NoAnswerInTime
 from crawler.wire.failures import BODY_TIMEOUT
 from crawler.wire.middlewares import RobotsUnreachable, content, header_of
+from extractors.archives.compression import SIGNATURES, Compression
 from extractors.model.urls import origin_of
 
 #: The number of bytes read of compressed rules; the same as of others (RFC 9309, 2.5).
@@ -206,7 +207,7 @@ def rules_text(body: bytes) -> bytes:
     >>> rules_text("\ufeffDisallow: /".encode("utf-16-le")), rules_text(b"\xef\xbb\xbfDisallow: /")
     (b'Disallow: /', b'Disallow: /')
     """
-    if body.startswith(b"\x1f\x8b"):
+    if body.startswith(SIGNATURES[Compression.GZIP]):
         body = content(body, ["gzip"], limit=_MOST_BYTES).data
     for mark, charset in _BYTE_ORDER_MARKS:
         if body.startswith(mark):

@@ -16,6 +16,7 @@ from typing import IO, Any, BinaryIO
 
 from extractors.archives.compression import CUT_OFF, PIECE_BYTES, Lookahead, SizeBudget, size_of
 from extractors.model.documents import Finding
+from extractors.model.formats import ZIP_END
 
 #: What the libraries raise for damaged, encrypted (RuntimeError) and unsupported (NotImplementedError) content.
 _FAULTS = (
@@ -101,7 +102,7 @@ def _directory_size(stream: BinaryIO) -> int | None:
     tail_size = min(size, _END.size + _LOCATOR_64.size + 2**16)
     stream.seek(size - tail_size)
     tail = stream.read(tail_size)
-    at = tail.rfind(b"PK\x05\x06")
+    at = tail.rfind(ZIP_END)
     if at < 0 or len(tail) - at < _END.size:
         return None
     directory_size = int(_END.unpack_from(tail, at)[5])

@@ -30,7 +30,7 @@ from extractors.archives.compression import (
 from extractors.archives.members import INSIDE, ArchiveMember, Limits, may_be_document, member_inside
 from extractors.archives.stored_files import Entry, StoredFile, is_tar, open_zip, tar_entries, zip_entries
 from extractors.model.documents import Finding
-from extractors.model.formats import package_format, package_format_of, part_end
+from extractors.model.formats import ZIP_END, ZIP_ENTRY, package_format, package_format_of, part_end
 from extractors.model.urls import is_web_url, split_url
 
 _HEAD_BYTES = 2**10
@@ -72,7 +72,7 @@ def archive_kind(head: bytes) -> ArchiveKind | None:
     >>> archive_kind(b"PK\\x03\\x04..."), archive_kind(b"BZhang")
     (<ArchiveKind.ZIP: 'application/zip'>, None)
     """
-    if head.startswith((b"PK\x03\x04", b"PK\x05\x06", b"PK\x07\x08PK")):
+    if head.startswith((ZIP_ENTRY, ZIP_END, b"PK\x07\x08PK")):
         return ArchiveKind.ZIP
     for kind, compression in _COMPRESSED.items():
         if head.startswith(SIGNATURES[compression]):

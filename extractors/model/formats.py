@@ -217,10 +217,12 @@ def _format_by_label(media_type: str | None, name: str) -> Format | None:
 #: The media type of Office documents from before 2007, and of encrypted ones.
 OLE = "application/x-ole-storage"
 
+#: The first bytes of an entry of a ZIP archive, and of the record at its end.
+ZIP_ENTRY, ZIP_END = b"PK\x03\x04", b"PK\x05\x06"
 #: Formats without a reader: the first bytes, the media type, and a description.
 _BINARIES = (
-    (b"PK\x03\x04", "application/zip", "a ZIP archive"),
-    (b"PK\x05\x06", "application/zip", "an empty ZIP archive"),
+    (ZIP_ENTRY, "application/zip", "a ZIP archive"),
+    (ZIP_END, "application/zip", "an empty ZIP archive"),
     (b"\x1f\x8b", "application/gzip", "gzip data"),
     (b"BZh", "application/x-bzip2", "bzip2 data"),
     (b"\xfd7zXZ\0", "application/x-xz", "xz data"),
@@ -240,7 +242,6 @@ _BINARIES = (
 #: Control characters that don't occur in text.
 _NO_TEXT = bytes([*range(9), *range(0x0E, 0x1B), 0x7F])
 
-_ZIP = b"PK\x03\x04"
 #: Folders that occur in only one kind of Office Open XML document.
 _OPC_FOLDERS = {"word/": Format.DOCX, "xl/": Format.XLSX, "ppt/": Format.PPTX}
 #: OpenDocument formats by the last part of the media type; templates and master documents count as their base format.
@@ -357,7 +358,7 @@ def package_format(data: bytes) -> Format | None:
     >>> package_format(b"PK\\x03\\x04" + bytes(22) + b"\\x08\\0\\0\\0mimetypeapplication/epub+zip")
     <Format.EPUB: 'epub'>
     """
-    if not data.startswith(_ZIP):
+    if not data.startswith(ZIP_ENTRY):
         return None
     stated = _PACKAGE_TYPE.match(data)
     if stated is not None:
