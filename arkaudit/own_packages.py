@@ -13,8 +13,6 @@ from pathlib import Path
 #: In the order of their imports.
 NAMES = ("extractors", "crawler", "reports")
 HOME = Path(__file__).resolve().parents[1]
-#: Beginning of a child process's command line. -P ignores packages of the same names in the working directory.
-OWN_PROCESS = (sys.executable, "-P", "-m", "arkaudit")
 
 WAYS_OUT = "rename it, or install arkaudit in an environment of its own (venv, pipx) or use the container"
 

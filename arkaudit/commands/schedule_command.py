@@ -29,7 +29,6 @@ from arkaudit.commands.options import (
 )
 from arkaudit.configuration.schedule import Schedule
 from arkaudit.output.exits import EXIT_FINDING, EXIT_INTERRUPTED, EXIT_MISTAKE, EXIT_UNFINISHED, closed, say
-from arkaudit.own_packages import OWN_PROCESS
 from arkaudit.schedules.last_run import FOLDER, Due, LastRun, LastRunFile, due_now
 from extractors.model.errors import UserMistake
 
@@ -39,6 +38,9 @@ if TYPE_CHECKING:
     from arkaudit.configuration.config import Config
 
 logger = logging.getLogger(__name__)
+
+#: Beginning of a child process's command line. -P ignores packages of the same names in the working directory.
+OWN_PROCESS = (sys.executable, "-P", "-m", "arkaudit")
 
 
 @click.group()

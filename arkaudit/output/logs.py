@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any
 from pythonjsonlogger.core import RESERVED_ATTRS
 from pythonjsonlogger.json import JsonFormatter
 
-from arkaudit import __version__
 from arkaudit.output import exits
 from crawler.wire.credentials import without_userinfo
 from crawler.wire.redaction import Redactor
@@ -55,7 +54,10 @@ logger = logging.getLogger(__name__)
 #: Packages that log at the configured level; all others log only warnings.
 _OURS = ("arkaudit", "crawler", "extractors", "reports")
 #: Packages whose versions belong in a bug report.
-_TOLD = ("scrapy", "twisted", "lxml", "beautifulsoup4", "pypdfium2", "pikepdf", "sqlalchemy", "pandas", "pyopenssl")
+_DISTRIBUTIONS = (
+    *("arkaudit", "scrapy", "twisted", "lxml", "beautifulsoup4", "pypdfium2"),
+    *("pikepdf", "sqlalchemy", "pandas", "pyopenssl"),
+)
 
 
 def start(config: Config | None, console: Callable[[], Console]) -> None:
@@ -101,7 +103,7 @@ def start(config: Config | None, console: Callable[[], Console]) -> None:
         extra = {"versions": versions(), "settings": config.model_dump(mode="json", exclude_defaults=True)}
         given = " ".join(sys.argv[1:])
         words = f"{given}; {extra['settings']}; {extra['versions']}"
-        logger.info("arkaudit %s begins: %s", __version__, words, extra=extra)
+        logger.info("begins: %s", words, extra=extra)
 
 
 def versions() -> dict[str, str]:
@@ -116,7 +118,7 @@ def versions() -> dict[str, str]:
         "SQLite": sqlite3.sqlite_version,
         "OpenSSL": ssl.OPENSSL_VERSION,
     }
-    for name in _TOLD:
+    for name in _DISTRIBUTIONS:
         with suppress(PackageNotFoundError):
             by_name[name] = version(name)
     return by_name

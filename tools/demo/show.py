@@ -11,7 +11,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from arkaudit.own_packages import OWN_PROCESS
+from arkaudit.commands.schedule_command import OWN_PROCESS
 from crawler.model.registry import CACHE_VARIABLE
 from reports.exports import check_out
 from tools.demo.resolvers import ARKLET_NAMES, HOSTS, TOO_SLOW_S
