@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from extractors.model.ark import BETANUMERIC, RULES, Ark, WrittenArk, remarks
-from extractors.model.normalize import NotAnArk, Profile
+from extractors.model.normalize import NotAnArk
 from tests.vectors import vectors
 
 naans = st.text(BETANUMERIC, min_size=5, max_size=16)
@@ -98,14 +98,6 @@ def test_implied_arks_get_shorter_and_end_with_the_base(ark: Ark) -> None:
 def test_implied_arks_of_a_long_path_are_lazy() -> None:
     ark = Ark("12148", "x", "/c" * 100_000)
     assert len(list(islice(ark.implied_arks, 3))) == 3
-
-
-@pytest.mark.parametrize("vector", vectors("possible_duplicates"))
-def test_equal_under_another_profile_alone(vector: dict[str, Any]) -> None:
-    one, other = Ark.parse(vector["one"]), Ark.parse(vector["other"])
-    assert one != other
-    forms = {profile.value: (one.form_under(profile), other.form_under(profile)) for profile in Profile}
-    assert [name for name, (form, other_form) in forms.items() if form and form == other_form] == vector["profiles"]
 
 
 @pytest.mark.parametrize(

@@ -3,25 +3,22 @@
 import re
 import shutil
 import subprocess
-from itertools import product
 from pathlib import Path
 
 import pandas as pd
-import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from arkaudit.datasets import report_tables
 from arkaudit.datasets.connection import open_dataset
 from arkaudit.datasets.report_tables import CHECK_FAILURES, CITED_HOSTS, DATASET_REPORT, count, frames_of
-from extractors.model.ark import Ark
 from reports.tables.listings import CITATIONS
 from tests.dataset_world import write_documents
 from tests.loopback import run_command
 
 ROOT = Path(__file__).parent.parent
 
-#: Cases that the corpus lacks: sections, resolvers, examples, equals by an older text, shared NAANs, odd names.
+#: Cases that the corpus lacks: sections, resolvers, examples, shared NAANs, odd names.
 TEXTS = {
     "a/three.txt": "see ark:12148/x5.svg.en or ark:12148/x5.en.svg there",
     "a/one.txt": "see ark:12345/x5 and http://N2T.net:80/ark:12148/bpt6k1.a, https://n2t.net/ark:/12148/bpt6k1.b now",
@@ -84,20 +81,6 @@ def test_tables_are_those_of_a_store(folder: Path, name: str) -> None:
     if name != "summary":
         assert parquet[0].equals(parquet[1])
         assert ours.count(b"\n") > 1  # or nothing was compared
-
-
-def test_implied_arks_in_sql_equal_those_of_the_class(folder: Path) -> None:
-    parts = ("a", "b1", "/c", "/d2", ".e", ".f-g", "/\u00e9")
-    names = {"ark:12148/x" + "".join(some) for some in product(parts, repeat=3)}
-    arks = sorted({str(Ark.parse(name)) for name in names})
-    with open_dataset(str(folder / "ds")) as dataset:
-        count(dataset)
-        dataset.keep("names", pa.table({"ark": arks}))
-        found = dict(dataset.rows("SELECT ark, implied_arks(ark) FROM names"))
-    assert {ark: set(implied) for ark, implied in found.items()} == {
-        ark: set(map(str, Ark.parse(ark).implied_arks)) for ark in arks
-    }
-    assert all(len(set(implied)) == len(implied) for implied in found.values())
 
 
 def test_hosts_are_counted_by_cited_arks(folder: Path) -> None:

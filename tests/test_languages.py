@@ -29,7 +29,6 @@ from reports.remediation.causes import Cause, Fault
 from reports.store.frames import Frames
 from reports.tables.definitions import NAAN_COLUMN, UNITS
 from reports.tables.headline import Counts, headline
-from reports.tables.pairs import MOST_NAMED
 from reports.tables.report_tables import TABLES, Report, Tables
 from reports.tables.wording import FORMATS
 from tests.browser import Page, barriers, browser_page, needs_browser
@@ -67,12 +66,6 @@ def test_tables_and_columns_are_explained_in_every_language(code: str) -> None:
 
 #: Words that occur in names of columns only.
 _FORMULA = re.compile(r"[a-z_ ()+/-]+|text, link-target.*")
-
-
-def test_the_numbers_in_captions_are_those_of_the_code() -> None:
-    meanings = [column.meaning for definition in TABLES for column in definition.columns if column.name == "members"]
-    assert meanings
-    assert all(meaning.endswith(f"; {MOST_NAMED} at most") for meaning in meanings)
 
 
 #: Mistakes in a language: a second gender of a word, one word for two things, a date without its article.

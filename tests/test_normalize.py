@@ -1,4 +1,4 @@
-"""Normalization under the three specifications, by vectors and by laws."""
+"""Normalization of ARKs, by vectors and by laws."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from extractors.model.normalize import CLEAN, CUT, STEPS, NamespaceOnly, NotAnArk, Profile, normalize
+from extractors.model.normalize import CLEAN, CUT, STEPS, NamespaceOnly, NotAnArk, normalize
 from tests.growth import LINEAR, growth
 from tests.test_ark import arks
 from tests.vectors import vectors
@@ -18,55 +18,41 @@ tails = st.one_of(st.text(), st.text("ark:/.-%?#12AZaz7dD\u2010\u2212\u212a\u043
 
 
 def steps_one_by_one(text: str) -> str | None:
-    """Return the normal form of 2023 by its steps, without short cuts; None for a text that is no ARK."""
+    """Return the normal form by its steps, without short cuts; None for a text that is no ARK."""
     form = text
-    for step in CUT[Profile.DRAFT_2023]:
+    for step in CUT:
         form = step(form)
     if form[:4].lower() != "ark:" or not form[:4].isascii():
         return None
     previous = None
     while form != previous:
         previous = form
-        for step in STEPS[Profile.DRAFT_2023]:
+        for step in STEPS:
             form = step(form)
     naan, _, name = form[4:].partition("/")
     return form if naan and name else None
 
 
-def normal_form(text: str, profile: Profile) -> str | None:
+def normal_form(text: str) -> str | None:
     try:
-        return normalize(text, profile)
+        return normalize(text)
     except NotAnArk:
         return None
 
 
-def check_vector(vector: dict[str, Any], profile: Profile) -> None:
+@pytest.mark.parametrize("vector", vectors("normalize"))
+def test_normal_form(vector: dict[str, Any]) -> None:
     if "raises" in vector:
         with pytest.raises(NotAnArk) as raised:
-            normalize(vector["written"], profile)
+            normalize(vector["written"])
         assert type(raised.value) is RAISES[vector["raises"]]
     else:
-        assert normalize(vector["written"], profile) == vector["normal"]
-
-
-@pytest.mark.parametrize("vector", vectors("normalize"))
-def test_normal_form_of_2023(vector: dict[str, Any]) -> None:
-    check_vector(vector, Profile.DRAFT_2023)
-
-
-@pytest.mark.parametrize("vector", vectors("normalize_2005"))
-def test_normal_form_of_2005(vector: dict[str, Any]) -> None:
-    check_vector(vector, Profile.DRAFT_2005)
-
-
-@pytest.mark.parametrize("vector", vectors("normalize_2020"))
-def test_normal_form_of_2020(vector: dict[str, Any]) -> None:
-    check_vector(vector, Profile.SCHEME_2020)
+        assert normalize(vector["written"]) == vector["normal"]
 
 
 @given(st.sampled_from(["", "ark:", "ark:/", "/ark:/", "ark:12345/x"]), tails)
 def test_short_cuts_change_no_result(start: str, tail: str) -> None:
-    assert normal_form(start + tail, Profile.DRAFT_2023) == steps_one_by_one(start + tail)
+    assert normal_form(start + tail) == steps_one_by_one(start + tail)
 
 
 @given(st.from_regex(CLEAN, fullmatch=True))
@@ -79,40 +65,34 @@ def test_arks_of_the_repertoire_are_clean(ark: object) -> None:
     assert CLEAN.fullmatch(str(ark))
 
 
-@given(st.sampled_from(["ark:", "ark:/", "ark:12345/x", "ark:12345/x."]), tails, st.sampled_from(Profile))
-def test_normalizing_twice_is_normalizing_once(start: str, tail: str, profile: Profile) -> None:
-    once = normal_form(start + tail, profile)
+@given(st.sampled_from(["ark:", "ark:/", "ark:12345/x", "ark:12345/x."]), tails)
+def test_normalizing_twice_is_normalizing_once(start: str, tail: str) -> None:
+    once = normal_form(start + tail)
     if once is not None:
-        assert normalize(once, profile) == once
+        assert normalize(once) == once
 
 
-@given(tails, st.sampled_from(Profile))
-def test_nothing_else_is_raised_on_any_text(tail: str, profile: Profile) -> None:
+@given(tails)
+def test_nothing_else_is_raised_on_any_text(tail: str) -> None:
     for start in ("", "ark:12345/", "https://n2t.net/ark:/"):
         try:
-            form = normalize(start + tail, profile)
+            form = normalize(start + tail)
         except NotAnArk:
             continue
-        assert form.startswith("ark:/" if profile is Profile.DRAFT_2005 else "ark:")
+        assert form.startswith("ark:")
 
 
-@given(st.sampled_from(["ark:12345/x", "ark:/1"]), tails, st.integers(0, 40), st.sampled_from(Profile))
-def test_a_hyphen_outside_escapes_changes_nothing(start: str, tail: str, at: int, profile: Profile) -> None:
+@given(st.sampled_from(["ark:12345/x", "ark:/1"]), tails, st.integers(0, 40))
+def test_a_hyphen_outside_escapes_changes_nothing(start: str, tail: str, at: int) -> None:
     tail = tail.replace("%", "").replace("?", "").replace("#", "")
-    whole = normal_form(start + tail, profile)
-    hyphenated = normal_form(start + tail[:at] + "-" + tail[at:], profile)
-    if profile is Profile.SCHEME_2020 and whole is None:  # a hyphen may make a part of "//", and leave it empty
-        assert hyphenated is None
-    else:
-        assert hyphenated == whole
+    assert normal_form(start + tail[:at] + "-" + tail[at:]) == normal_form(start + tail)
 
 
-@pytest.mark.parametrize("profile", Profile)
 @pytest.mark.parametrize(
     "unit", ["x", "-", "/", ".", "%", "%-7d", "ark:", "/ark:", ".a/b", "\u0431", "?", "#", "\ud800", "x.", "/-."]
 )
-def test_time_grows_with_the_length_alone(unit: str, profile: Profile) -> None:
-    assert growth(lambda length: normal_form("ark:12345/x" + (unit * length)[:length], profile), 20_000) < LINEAR
+def test_time_grows_with_the_length_alone(unit: str) -> None:
+    assert growth(lambda length: normal_form("ark:12345/x" + (unit * length)[:length]), 20_000) < LINEAR
 
 
 def test_messages_stay_short_for_long_texts() -> None:

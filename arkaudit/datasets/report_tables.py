@@ -32,7 +32,7 @@ from reports.formats.table_files import TABLE_FORMATS, write_table
 from reports.languages import Language
 from reports.store.frames import registered_names
 from reports.store.typed_columns import JOINT
-from reports.tables import listings, overviews, pairs
+from reports.tables import listings, overviews
 from reports.tables import summary as sums
 from reports.tables.definitions import (
     ARKS_COLUMN,
@@ -69,7 +69,7 @@ def count(dataset: OpenDataset) -> None:
         dataset.connection.create_function(name, function, **options)
     skipped = ", ".join(f"'{naan}'" for naan in sorted(SKIPPED_NAANS))
     dataset.run(
-        f"SET VARIABLE joint = '{JOINT}'; SET VARIABLE most_named = {pairs.MOST_NAMED};"
+        f"SET VARIABLE joint = '{JOINT}';"
         f"SET VARIABLE skipped_naans = [{skipped}]; SET VARIABLE has_all_citations = {has_all_citations(dataset)}"
     )
     dataset.count()
@@ -77,13 +77,6 @@ def count(dataset: OpenDataset) -> None:
     dataset.keep("registered", pa.Table.from_pandas(registered, preserve_index=False))
     shared = overviews.with_purposes(pd.DataFrame({"naan": list(SHARED_NAANS)}))
     dataset.keep("shared_naan", pa.Table.from_pandas(shared, preserve_index=False))
-    arks = dataset.rows(f"SELECT ark FROM ark WHERE regexp_matches(ark, '{pairs.MAY_BE_EQUAL}') ORDER BY ark")
-    equal = pairs.equal_elsewhere(ark for (ark,) in arks)
-    groups = [{"kind": kind, "shared": form, "members": members} for kind, form, members in equal]
-    dataset.keep("equal_elsewhere", pa.Table.from_pylist(groups, _GROUPS))
-
-
-_GROUPS = pa.schema({"kind": pa.string(), "shared": pa.string(), "members": pa.list_(pa.string())})
 
 
 def frames_of(table: TableDefinition, dataset: OpenDataset) -> Iterator[pd.DataFrame]:
@@ -160,7 +153,6 @@ DATASET_REPORT = (
     overviews.COLLECTIONS,
     listings.REPAIRS,
     CHECK_FAILURES,
-    pairs.GROUPS,
     listings.CITATIONS,
     listings.FINDINGS,
 )

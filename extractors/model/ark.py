@@ -13,8 +13,6 @@ from urllib.parse import unquote
 from extractors.model.normalize import (
     CLEAN,
     LABEL,
-    NotAnArk,
-    Profile,
     normalize,
     with_clean_structure,
     with_suffixes_last,
@@ -110,18 +108,6 @@ class Ark:
             while (end := qualifier.rfind(delimiter)) >= 0:
                 qualifier = qualifier[:end]
                 yield Ark(self.naan, self.name, qualifier)
-
-    def form_under(self, profile: Profile) -> str | None:
-        """Return its normal form under *profile*; None if it is not valid there.
-
-        >>> ark = Ark.parse("ark:12345/x.svg.en")
-        >>> ark.form_under(Profile.SCHEME_2020), Ark.parse("ark:61903/1:1:MM6X").form_under(Profile.SCHEME_2020)
-        ('ark:12345/x.en.svg', None)
-        """
-        try:
-            return normalize(str(self), profile)
-        except NotAnArk:
-            return None
 
     @property
     def is_skipped(self) -> bool:

@@ -327,12 +327,7 @@ TOPICS = (
         N_("Results by document, citations, and repaired line breaks."),
         ("documents", "citations", "repairs", "findings"),
     ),
-    Topic(
-        "every-ark",
-        N_("ARKs"),
-        N_("Every ARK; also ARKs that share an object, ARKs with two objects, and parts."),
-        ("arks", "groups"),
-    ),
+    Topic("every-ark", N_("ARKs"), N_("Every ARK at every URL where it was cited or requested."), ("arks",)),
     Topic(
         "services-given", N_("Services"), N_("The three ARK services: object, metadata and commitment."), ("services",)
     ),

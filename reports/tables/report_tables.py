@@ -16,18 +16,7 @@ from reports.languages import LanguageChoice
 from reports.store.frames import Frames, load_frames
 from reports.store.inventory import read_inventory
 from reports.store.known_problems import read_known
-from reports.tables import (
-    actions,
-    changes,
-    inventory,
-    listings,
-    overviews,
-    pairs,
-    persistence,
-    politeness,
-    services,
-    summary,
-)
+from reports.tables import actions, changes, inventory, listings, overviews, persistence, politeness, services, summary
 from reports.tables.failing import former_causes
 from reports.tables.filters import Choice
 
@@ -70,7 +59,6 @@ TABLES = (
     overviews.DOCUMENTS,
     overviews.COLLECTIONS,
     listings.REPAIRS,
-    pairs.GROUPS,
     politeness.HOSTS,
     politeness.LEFT_OUT,
     listings.FINDINGS,

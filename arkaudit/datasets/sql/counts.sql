@@ -24,12 +24,6 @@ SELECT key, section_of(key) AS section FROM (SELECT DISTINCT section_key(documen
 CREATE TEMP TABLE section AS
 SELECT document, section_of_key.section FROM documents JOIN section_of_key ON key = section_key(document);
 
--- The same as `extractors.model.ark.Ark.implied_arks`: the text before each dot, and before each slash in front of the
--- first dot, except the slash after the NAAN.
-CREATE MACRO implied_arks(ark) AS
-    [left(ark, i - 1) FOR i IN range(1, length(ark) + 1)
-     IF ark[i] = '.' OR (ark[i] = '/' AND i > instr(ark, '/') AND i < instr(ark || '.', '.'))];
-
 CREATE TEMP TABLE cited_in_files (naan VARCHAR, shoulder VARCHAR, citations BIGINT, documents BIGINT);
 CREATE TEMP TABLE by_document (
     document VARCHAR, places BIGINT, citations BIGINT, arks BIGINT, repaired BIGINT, mended BIGINT, unsure BIGINT
