@@ -73,8 +73,8 @@ DTYPES = {
     "latest": {"state": "category", "since": "datetime64[ms, UTC]", "strikes": "Int64"},
     "events": {"event": "category", "at": "datetime64[ms, UTC]"},
     "known": {"ark_id": "Int64", "document": "str", "known": "str"},
-    "inventory": {"ark": "str", "closed": "boolean", "is_cited": "boolean", "is_chosen": "boolean"},
-    "stock": {"ark": "str", "judged_at": "datetime64[ms, UTC]", "status": "Int64"},
+    "inventory": {"ark": "str", "is_cited": "boolean", "is_chosen": "boolean"},
+    "stock": {"ark": "str", "judged_at": "datetime64[ms, UTC]"},
 }
 
 

@@ -4,8 +4,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from reports.remediation.targets import TargetMove, target_moves, targets_text
+from reports.remediation.targets import TargetMove, same_object, target_moves, targets_text
 from tests.loopback import RawServer, check_rows, reply, run_command
 from tests.vectors import vectors
 
@@ -14,6 +16,23 @@ from tests.vectors import vectors
 def test_only_permanent_moves_of_single_pages_are_proposed(vector: dict[str, Any]) -> None:
     moves = target_moves((ark, [(url, status) for url, status in hops]) for ark, hops in vector["chains"])
     assert [[one.ark, one.present_target, one.proposed_target] for one in moves] == vector["moves"]
+
+
+@pytest.mark.parametrize("vector", vectors("same_objects"))
+def test_urls_of_one_object_are_recognized(vector: dict[str, Any]) -> None:
+    assert same_object(vector["one"], vector["other"]) == vector["is_same"]
+
+
+URLS = r"https?://[a-z]{1,5}\.example(:[0-9]{2,4})?(/[a-z0-9%~._-]{0,6}){0,3}(\?[a-z]=[0-9])?"
+
+
+@given(st.from_regex(URLS, fullmatch=True))
+def test_any_url_is_the_same_object_by_the_other_scheme_and_with_a_fragment(url: str) -> None:
+    assert same_object(url, url)
+    assert same_object(url, f"{url}#page=2")
+    if ":" not in url.partition("://")[2]:
+        other = url.replace("https:", "http:") if url.startswith("https:") else url.replace("http:", "https:")
+        assert same_object(url, other)
 
 
 def test_layouts_are_those_of_ezid_and_arklet() -> None:

@@ -346,7 +346,7 @@ def lang_option(command: Command) -> Command:
 inventory_option = file_option(
     "--inventory",
     metavar="FILE",
-    help="Your own ARKs as CSV: columns ark, expected_url, title, collection, closed; only ark is required.",
+    help="Your own ARKs as CSV: columns ark, expected_url, title, collection; only ark is required.",
 )
 """The option for the institution's own list of its ARKs."""
 

@@ -23,7 +23,7 @@ SHOWN = {
     "failures": (("place", "ark", "object", "should_be"), 25),
     "arks": (("ark", "asked", "asked_from", "answered", "object"), 25),
     "changes": (("event", "ark", "object", "cause", "detail"), 25),
-    "inventory": (("findings", "ark", "title", "collection", "expected_url", "final_url"), 25),
+    "inventory": (("finding", "ark", "title", "collection", "expected_url", "final_url"), 25),
     "services": (("outcome", "arks", "share", "meaning"), 10),
     "naans": (
         ("naan", "organization", "arks", "citations", "works", "fails", "unreachable", "not_judged", "share_works"),
@@ -98,7 +98,7 @@ def _summary_rows(name: str, table: pd.DataFrame) -> pd.DataFrame:
         case "arks":
             return table[table["asked"].gt(0) & table["family"].eq(Family.FAILS)]
         case "inventory":
-            return table[table["findings"].notna()]
+            return table[table["finding"].notna()]
         case "changes":
             return table[table["event"].ne(EventKind.NEW)]
         case "services":

@@ -361,7 +361,7 @@ _FIRST = {
     "corrections": ("as_written", "correct", "document", "page", "why", "because"),
     "documents": ("document", "citations", "arks", "works", "fails", "unreachable", "not_judged", "title"),
     "failures": ("ark", "document", "page", "as_written", "should_be", "cause", "object", "context", "number"),
-    "inventory": ("ark", "findings", "title", "collection", "expected_url", "final_url"),
+    "inventory": ("ark", "finding", "title", "collection", "expected_url", "final_url"),
     "requests": ("ark", "question", "url", "status", "error", "location", "elapsed_s"),
 }
 

@@ -1,1 +1,1 @@
-"""Causes of failures, corrections of citations, and comparison with an institution's expectations."""
+"""Causes of failures, corrections of citations, and new targets of resolvers."""

@@ -8,15 +8,22 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from urllib.parse import unquote
 
+from crawler.history.ark_status import comparable_landing_url
+from crawler.model.resolving import sendable
 from extractors.model.urls import authority_of
 from reports.languages.display import neutralize_formula
-from reports.remediation.expectations import same_object
 
 #: Every formula that calls a function or another program has one of these signs.
 _CALL = re.compile(r"[(|!]")
 #: Redirects by which a site says that a page has moved for good.
 _PERMANENT = (301, 308)
+_ESCAPE = re.compile(r"%[0-9a-fA-F]{2}")
+#: Characters that mean the same in a path whether or not they are percent-encoded.
+_PLAIN = re.compile(r"[A-Za-z0-9._~:@!$'()*,-]")
+#: An ARK in a path. Both forms of its label are equivalent, and hyphens are ignored.
+_ARK = re.compile(r"/ark:/*([0-9b-z]+/[^?]*)", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -42,6 +49,34 @@ def present_target(hops: Sequence[tuple[str, int | None]]) -> str | None:
     asked = authority_of(hops[0][0])
     beyond = (url for url, _ in hops if authority_of(url) != asked and "ark:" not in url.lower().replace("%3a", ":"))
     return next(beyond, None)
+
+
+def same_object(one: str, other: str) -> bool:
+    """Return True if two URLs identify the same object, as far as the URLs show.
+
+    The comparison ignores: the scheme, the case of the host, ``www.``, the default port, a trailing slash, the
+    fragment, the order of query parameters, session and campaign parameters, percent-encoding of plain characters, and
+    the spelling of an ARK in the path.
+
+    >>> same_object("http://Library.example:80/view/a%7Eb/", "https://www.library.example/view/a~b?utm_source=x#top")
+    True
+    >>> same_object("https://library.example/ark:/12148/x5-7", "https://library.example/ark%3A12148/x57")
+    True
+    >>> same_object("https://library.example/view/7", "https://library.example/view/8")
+    False
+    """
+    return _canonical(one) == _canonical(other)
+
+
+def _canonical(url: str) -> str:
+    plain = _ESCAPE.sub(_unescape_plain, sendable(url.strip()))
+    as_one = _ARK.sub(lambda ark_path: "/ark:" + ark_path[1].replace("-", ""), plain)
+    return comparable_landing_url(as_one).removeprefix("www.")
+
+
+def _unescape_plain(escape: re.Match[str]) -> str:
+    char = unquote(escape[0])
+    return char if _PLAIN.fullmatch(char) else escape[0].upper()
 
 
 def target_moves(chains: Iterable[tuple[str, Sequence[tuple[str, int | None]]]]) -> list[TargetMove]:

@@ -11,16 +11,15 @@ from typing import Any
 import pandas as pd
 from sqlalchemy import ColumnElement, Connection, func, select
 
-from crawler.model.observations import ACCESS, ObjectOutcome, Question
-from crawler.model.schema import ark, document, mention, observation, run, verdict
+from crawler.model.observations import ObjectOutcome
+from crawler.model.schema import ark, document, mention, run, verdict
 from extractors.model.ark import Ark
 from extractors.model.errors import UserMistake
 from extractors.model.normalize import NotAnArk
 from extractors.model.urls import split_url
-from reports.remediation.expectations import same_object
 from reports.store.csv_lines import csv_lines, read_text
 from reports.store.run_queries import start_of
-from reports.store.typed_columns import INTEGER, MOMENT, PARSED, TEXT, TRUTH, Dtype, frame_of
+from reports.store.typed_columns import INTEGER, MOMENT, TEXT, Dtype, frame_of
 
 #: The largest inventory that is read: several million ARKs.
 _MOST_BYTES = 2**29
@@ -35,18 +34,11 @@ COLUMNS = {
     "target": "expected_url",
     "title": "title",
     "collection": "collection",
-    "closed": "closed",
-    "closed_on_purpose": "closed",
-}
-_TRUTHS = {
-    **dict.fromkeys(("yes", "true", "1", "x", "closed"), True),
-    **dict.fromkeys(("", "no", "false", "0", "open"), False),
 }
 #: The values kept of each line.
 DTYPES: Mapping[str, Dtype] = {
     "line": INTEGER,
     **dict.fromkeys(("ark", "naan", "expected_url", "title", "collection"), TEXT),
-    "closed": TRUTH,
 }
 
 
@@ -111,12 +103,7 @@ def _row(line: int, cells: list[str], names: list[str | None]) -> tuple[Any, ...
     expected = by_name.get("expected_url") or None
     if expected and not _is_web(expected):
         raise ValueError(f"not an http or https URL: {expected!r}")
-    closed = None
-    if "closed" in by_name:
-        closed = _TRUTHS.get(by_name["closed"].lower())
-        if closed is None:
-            raise ValueError(f"closed is yes or no, and not {by_name['closed']!r}")
-    return (line, str(ark), ark.naan, expected, by_name.get("title") or None, by_name.get("collection") or None, closed)
+    return (line, str(ark), ark.naan, expected, by_name.get("title") or None, by_name.get("collection") or None)
 
 
 def _is_web(url: str) -> bool:
@@ -126,18 +113,8 @@ def _is_web(url: str) -> bool:
 
 # The checks of the ARKs of an inventory, up to one run.
 
-#: One row per ARK of the inventory and URL, with its last check. Status, password and intermediate URLs are loaded only
-#: if they matter.
-_STOCK: Mapping[str, Dtype] = {
-    "ark": TEXT,
-    "request_url": TEXT,
-    "object": TEXT,
-    "judged_at": MOMENT,
-    "final_url": TEXT,
-    "status": INTEGER,
-    "asks_password": TRUTH,
-    "passed": PARSED,
-}
+#: One row per ARK of the inventory and URL, with its last check.
+_STOCK: Mapping[str, Dtype] = {"ark": TEXT, "request_url": TEXT, "object": TEXT, "judged_at": MOMENT, "final_url": TEXT}
 
 
 def with_citations(connection: Connection, inventory: pd.DataFrame, run_id: int) -> pd.DataFrame:
@@ -170,45 +147,14 @@ def stock(connection: Connection, inventory: pd.DataFrame, run_id: int) -> pd.Da
         order_by=(run.c.started_at.desc(), verdict.c.verdict_id.desc()),
     )
     checks = (
-        select(ark.c.ark, verdict.c.run_id, verdict.c.request_url, verdict.c.object)
-        .add_columns(run.c.started_at, verdict.c.final_url, age.label("age"))
+        select(ark.c.ark, verdict.c.request_url, verdict.c.object)
+        .add_columns(run.c.started_at.label("judged_at"), verdict.c.final_url, age.label("age"))
         .join_from(verdict, ark)
         .join(run, run.c.run_id == verdict.c.run_id)
         .where(run.c.started_at <= start_of(run_id), verdict.c.object != ObjectOutcome.SKIPPED.value)
         .where(_is_listed(inventory))
         .subquery()
     )
-    expected = dict(zip(inventory["ark"], inventory["expected_url"], strict=True))
-    last = select(checks).where(checks.c.age == 1).order_by(checks.c.ark, checks.c.request_url)
-    rows = []
-    for row in connection.execute(last).all():
-        meant = expected[row.ark]
-        is_expected = not isinstance(meant, str) or row.final_url is None or same_object(meant, row.final_url)
-        # Most chains need not be loaded, because the final URL is enough to judge.
-        is_clear = is_expected and row.object != ObjectOutcome.BLOCKED
-        chain = (None, False, []) if is_clear else _chain(connection, row)
-        rows.append((row.ark, row.request_url, row.object, row.started_at, row.final_url, *chain))
-    return frame_of(_STOCK, rows)
-
-
-def _chain(connection: Connection, row: Any) -> tuple[int | None, bool, list[str]]:
-    """Return the status of a verdict's answer, whether it asks for a password, and the URLs of its chain.
-
-    The answer is the last one that ended at the final URL of the verdict, or else the last one to the object question.
-    """
-    query = (
-        select(observation)
-        .where(
-            observation.c.run_id == row.run_id,
-            observation.c.request_url == row.request_url,
-            observation.c.question.in_([question.value for question in ACCESS]),
-        )
-        .order_by(observation.c.observation_id.desc())
-    )
-    answers = connection.execute(query).all()
-    there = [answer for answer in answers if answer.final_url == row.final_url]
-    asked = [answer for answer in answers if answer.question == Question.OBJECT]
-    for answer in [*there, *asked]:
-        asks_password = bool((answer.facts or {}).get("asks_password"))
-        return answer.status, asks_password, [hop["url"] for hop in answer.hops]
-    return None, False, []
+    columns = [checks.c[name] for name in _STOCK]
+    last = select(*columns).where(checks.c.age == 1).order_by(checks.c.ark, checks.c.request_url)
+    return frame_of(_STOCK, connection.execute(last).all())

@@ -34,6 +34,7 @@ from reports.tables.definitions import (
     DOCUMENT_COLUMN,
     DOCUMENTS_COLUMN,
     EVIDENCE_COLUMN,
+    EXPECTED_URL_COLUMN,
     GUARANTOR_COLUMN,
     JUDGED_AT_COLUMN,
     KNOWN_COLUMN,
@@ -237,7 +238,7 @@ ARKS = TableDefinition(
         url_column("final_url", "URL that the object's chain of redirects ended at"),
         STATUS_COLUMN,
         *LAST_GOOD_COLUMNS,
-        url_column("expected_url", "expected URL in the inventory; empty without one"),
+        EXPECTED_URL_COLUMN,
         count_column("hop_count", "redirects between the first request for the object and the last", "redirects"),
         count_column(
             "request_count", "requests about this ARK at this URL, each attempt and redirect", "requests", varies=True
