@@ -25,7 +25,7 @@ from reports.languages.display import ColumnType
 from reports.page.document import page
 from reports.page.letters import letter
 from reports.page.translations import Texts, changes
-from reports.remediation.causes import Cause, Fault
+from reports.remediation.causes import Cause
 from reports.store.frames import Frames
 from reports.tables.definitions import NAAN_COLUMN, UNITS
 from reports.tables.headline import Counts, headline
@@ -207,7 +207,7 @@ def test_a_verdict_is_whole_in_every_language(counts: Counts) -> None:
 def test_letter_has_the_same_facts_in_every_language(vector: dict[str, Any], code: str) -> None:
     language = LANGUAGES[code]
     seen = seen_arks(vector)
-    told = letter(Cause(vector["cause"]), Fault(vector["fault"]), vector["host"], seen, vector["count"], language)
+    told = letter(Cause(vector["cause"]), seen, vector["count"], language)
     english = vector["body"]
     paragraphs = told.body.removesuffix("\n").split("\n\n")
     assert len(paragraphs) == len(english)

@@ -10,8 +10,6 @@ from crawler.model import schema
 from crawler.model.observations import Question
 from crawler.sources.links import Rule, parse_refusal, refusal_text
 from crawler.verdicts.verdict import judge
-from reports.languages import LANGUAGES
-from reports.page.cards import closed_doors
 from reports.page.document import page
 from reports.store.frames import Frames, load_frames
 from reports.tables import politeness
@@ -153,10 +151,7 @@ def blocked_frames(tmp_path_factory: pytest.TempPathFactory) -> Frames:
     judged = judge({Question.OBJECT: facts(Question.OBJECT, challenge)})
     by_check = "; ".join(judged.object.evidence)  # in the words of its rule
     rows: dict[Any, list[dict[str, Any]]] = {
-        schema.run: [
-            {"run_id": 1, "plan": {"seeds": [], "settings": {"identity": "kpr0"}}, "command": "run"},
-            {"run_id": 2, "command": "check"},
-        ],
+        schema.run: [{"run_id": 1, "command": "run"}, {"run_id": 2, "command": "check"}],
         schema.document: [{"document_id": 1, "run_id": 1, "url": GUIDE}],
         schema.ark: [ark_row(number, f"ark:12148/x{number}") for number in range(1, 5)],
         schema.mention: [mention_row(1, number, number, f"{RESOLVER}x{number}") for number in range(1, 5)],
@@ -178,47 +173,11 @@ def blocked_frames(tmp_path_factory: pytest.TempPathFactory) -> Frames:
 
 
 def test_blocking_host_has_attempts_and_unjudged_arks(blocked_frames: Frames) -> None:
-    columns = ("host", "arks_not_judged", "tried", "signed_by")
+    columns = ("host", "arks_not_judged", "tried")
     rows = told_of(politeness.HOSTS.table(blocked_frames), *columns)
-    assert [row for row in rows if row[1]] == [
-        ("closed.example", 3, "2 answered 403, 1 a robot check: Cloudflare", "kpr0")
-    ]
+    assert [row for row in rows if row[1]] == [("closed.example", 3, "2 answered 403, 1 a robot check: Cloudflare")]
 
 
-@pytest.mark.parametrize("code", list(LANGUAGES))
-def test_its_operator_gets_a_letter_that_names_each_way_to_let_us_in(code: str, blocked_frames: Frames) -> None:
-    [door] = closed_doors(blocked_frames, politeness.HOSTS.table(blocked_frames), 12, LANGUAGES[code])
-    assert (door.host, door.arks) == ("closed.example", "3")
-    assert "closed.example" in door.letter.subject
-    assert "3" in door.letter.subject
-    for words in (
-        "ark:12148/x1\n", "ark:12148/x2\n", "ark:12148/x3\n", f"{LANDING}x1", "kpr0", "Web Bot Auth", "/ark:",
-        "robots.txt", "arkaudit/0.1 (+https://library.example/bot)",
-    ):  # fmt: skip
-        assert words in door.letter.body, words
-    assert "ark:12148/x4" not in door.letter.body
-    is_english = "Your server closed.example refuses our program" in door.letter.body
-    assert is_english == (code == "en")
-
-
-@pytest.mark.parametrize(
-    ("agent", "sender"),
-    [
-        ("arkaudit/0.1 (+https://pypi.org/project/arkaudit/; ada@library.example)", "ada@library.example"),
-        ("arkaudit/0.1 (+https://library.example/bot)", "https://library.example/bot"),
-        ("checker/2 (+mailto:ada@library.example)", "ada@library.example"),
-    ],
-)  # fmt: skip
-def test_a_letter_is_signed_by_the_contact_of_the_auditors(agent: str, sender: str, blocked_frames: Frames) -> None:
-    frames = replace(blocked_frames, run=blocked_frames.run.assign(user_agent=agent))
-    [door] = closed_doors(frames, politeness.HOSTS.table(frames), 12)
-    assert door.letter.body.rstrip().endswith(sender)
-
-
-def test_the_page_has_these_hosts_in_a_table_of_their_own(blocked_frames: Frames) -> None:
+def test_the_page_counts_urls_whose_hosts_refuse_programs(blocked_frames: Frames) -> None:
     shown = page(blocked_frames, Report.from_frames(blocked_frames).tables)
-    table = shown.partition('<h3 id="closed-doors">')[2].partition("</table>")[0]
-    assert "closed.example" in table
-    assert "a robot check: Cloudflare" in table
-    assert "Could you admit it?" in shown
-    assert 'data-copy="door-1"' in shown
+    assert "4 URLs whose hosts refuse programs" in shown

@@ -16,13 +16,12 @@ from crawler.model.observations import ObjectOutcome
 from extractors.model.urls import authority_of
 from reports.languages import ENGLISH, Language
 from reports.languages.display import code, escape_invisible, link
-from reports.page.letters import MOST_NAMED, ArkProblem, Letter, letter, letter_to_let_in
+from reports.page.letters import ArkProblem, Letter, letter
 from reports.page.shown_tables import Cell, cell_of
 from reports.remediation.causes import ADVICE, Cause, Fault, Grade
 from reports.store.frames import Frames
 from reports.tables.actions import affected_words, cause_key, contacts
 from reports.tables.definitions import ARK, TEXT, URL, records_of
-from reports.tables.politeness import blocked_verdicts
 from reports.tables.wording import CAUSE_NAMES, FAULT_NAMES, GRADE_NAMES
 
 #: Number of ARKs that a command names one by one; for more ARKs it names the host.
@@ -111,7 +110,7 @@ def _card(
         (language.gettext("Cited in"), cell_of(row["example_document"], URL, language)),
         (language.gettext("Evidence"), Cell(escape_invisible(row["evidence"] or ""), URL)),
     ]
-    message = letter(cause, fault, row["host"] or "", _seen(failures), row["arks"], language, sender=_sender(frames))
+    message = letter(cause, _seen(failures), row["arks"], language, sender=_sender(frames))
     mailbox = next((address for _, address in named if _MAILBOX.fullmatch(address)), None)
     return ActionCard(
         number=row["number"],
@@ -158,39 +157,6 @@ def _sender(frames: Frames) -> str:
     agents = frames.run["user_agent"]
     senders = agents.str.extract(r"\((?:\+[^;)]*;\s*)?\+?(?:mailto:)?([^\s;)]+)\)", expand=False).dropna()
     return next(iter(senders), "")
-
-
-@dataclass(frozen=True, slots=True)
-class ClosedDoor:
-    """A host that refuses programs, as the page shows it."""
-
-    host: str
-    arks: str
-    tried: str
-    letter: Letter
-
-
-def closed_doors(frames: Frames, hosts: pd.DataFrame, most: int, language: Language = ENGLISH) -> list[ClosedDoor]:
-    """Return up to *most* hosts that refuse programs, those with most unchecked ARKs first."""
-    rows = blocked_verdicts(frames)
-    chosen = hosts[hosts["arks_not_judged"].gt(0)]
-    chosen = chosen.sort_values(["arks_not_judged", "host"], ascending=[False, True]).head(most)
-    doors = []
-    for row in records_of(chosen):
-        there = rows[rows["host"].eq(row["host"])].sort_values(["ark", "request_url"])
-        named = there[there["ark"].isin(there["ark"].unique()[:MOST_NAMED])]
-        message = letter_to_let_in(
-            row["host"],
-            _seen(records_of(named.rename(columns={"final_url": "last_url"}))),
-            row["arks_not_judged"],
-            language,
-            user_agent=next(iter(frames.run["user_agent"].dropna()), ""),
-            signed_by=row["signed_by"] or "",
-            sender=_sender(frames),
-        )
-        arks = language.number(row["arks_not_judged"])
-        doors.append(ClosedDoor(escape_invisible(row["host"]), arks, escape_invisible(row["tried"] or ""), message))
-    return doors
 
 
 def _seen(failures: Iterable[Mapping[str, Any]]) -> list[ArkProblem]:

@@ -18,7 +18,7 @@ from crawler.model.observations import ObjectOutcome
 from reports.languages import LANGUAGES, N_, Forms, Language, LanguageChoice
 from reports.languages.display import FORMULA, NEUTRALIZED_FORMULA, ColumnType, escape_invisible
 from reports.page import template
-from reports.page.cards import action_cards, check_list, closed_doors
+from reports.page.cards import action_cards, check_list
 from reports.page.charts import Chart, by_naan, by_service
 from reports.page.over_time import alive_of, survival_of
 from reports.page.shown_tables import (
@@ -102,7 +102,7 @@ class PagePart:
 def part_of(definition: TableDefinition, table: pd.DataFrame, frames: Frames, texts: Texts) -> PagePart:
     """Return the part of a table that the page needs."""
     texts_of_columns = (table[column.name].dropna().unique() for column in definition.columns if column.is_ours)
-    rows = table if definition.name in ("summary", "changes", "causes", "hosts") else None
+    rows = table if definition.name in ("summary", "changes", "causes") else None
     return PagePart(
         shown=shown_table(definition, table, frames, texts),
         rows_packed=pack_rows(table, columns_of(definition)),
@@ -149,7 +149,6 @@ def page_pieces(
         **_page_values(frames, tables, texts),
         "choice": escape_invisible(choice),
         "actions": cards,
-        "doors": closed_doors(frames, tables["hosts"], MOST_CAUSES, texts),
         "more_causes": len(tables["causes"]) - len(cards),
         "charts": charts,
         "comparison": change_lists(tables["changes"], texts) if frames.since or frames.previous else [],
@@ -323,6 +322,10 @@ def _run_facts(frames: Frames, language: Language) -> list[tuple[str, str]]:
 
 _FAMILY_TERMS = {str(family): meaning for family, meaning in FAMILY_MEANINGS.items()}
 _WORTH_A_LOOK = {
+    f"URLs: {ObjectOutcome.BLOCKED}": Forms(
+        "{number} URL whose host refuses programs, or asks for a password: its operator can admit arkaudit.",
+        "{number} URLs whose hosts refuse programs, or ask for a password: their operators can admit arkaudit.",
+    ),
     f"URLs: {ObjectOutcome.WORKS_ELSEWHERE}": Forms(
         "{number} URL that failed, although another resolver found the object.",
         "{number} URLs that failed, although another resolver found the object.",

@@ -1,4 +1,4 @@
-"""Draft letters to those who can repair a cause, in plain words: the problem, its date, and a request."""
+"""Draft the letter to those who can repair a cause, in plain words: the problem, its date, and a request."""
 
 from __future__ import annotations
 
@@ -51,88 +51,23 @@ class Letter:
 
 
 def letter(
-    cause: Cause,
-    fault: Fault,
-    host: str,
-    failures: Sequence[ArkProblem],
-    count: int,
-    language: Language = ENGLISH,
-    *,
-    sender: str = "",
+    cause: Cause, failures: Sequence[ArkProblem], count: int, language: Language = ENGLISH, *, sender: str = ""
 ) -> Letter:
-    """Return the letter about a *cause* to the party of *fault*.
+    """Return the letter about a *cause* to those who can repair it: operators of a host, or editors of documents.
 
-    It goes to the operator of *host*, or to the editors of the documents. *failures* has the first of *count* ARKs.
-    *sender* is the address for replies. Invisible characters from the web are spelled out, and the letter contains no
-    markup.
+    *failures* has the first of *count* ARKs. *sender* is the address for replies. Invisible characters from the web are
+    spelled out, and the letter contains no markup.
 
-    >>> one = ArkProblem("ark:12148/btv1b84", "https://n.example/ark:/12148/btv1b84", ObjectOutcome.LOOP)
-    >>> letter(Cause.LOOP, Fault.RESOLVER, "n.example", [one], 1).subject
-    'An ARK does not lead to its object at n.example'
+    >>> failure = ArkProblem("ark:12148/btv1b84", "https://n.example/ark:/12148/btv1b84", ObjectOutcome.LOOP)
+    >>> letter(Cause.LOOP, [failure], 1).subject
+    'An ARK does not lead to its object'
     """
-    is_landing = fault in (Fault.LANDING_HOST, Fault.NOBODY) and any(map(_is_led_on, failures))
-    at_host = Fault.LANDING_HOST if is_landing else Fault.RESOLVER
-    words = _FIRST_WORDS[Fault.CITATION if fault is Fault.CITATION else at_host]
-    where = escape_invisible(host) or language.pgettext("at", "its address")
-    found = _MAY_PASS if FAULT_OF[cause] is Fault.NOBODY else _FOUND
-    asked = language.ngettext(_REQUEST.one, _REQUEST.many, count)
-    request = f"{language.gettext(found, cause=language.gettext(CAUSE_NAMES[cause]))} {asked}"
-    salutation = _DEAR_EDITORS if fault is Fault.CITATION else _DEAR_COLLEAGUES
-    return _compose(words, where, salutation, failures, count, request, language, sender, cause)
-
-
-def letter_to_let_in(
-    host: str,
-    blocked: Sequence[ArkProblem],
-    count: int,
-    language: Language = ENGLISH,
-    *,
-    user_agent: str,
-    signed_by: str = "",
-    sender: str = "",
-) -> Letter:
-    """Return the letter to the operator of a *host* that refuses programs, with ways to admit arkaudit.
-
-    >>> letter_to_let_in("n.example", [], 2, user_agent="arkaudit/1").subject
-    'Programs cannot check 2 ARKs at n.example'
-    """
-    ways = [
-        _LET_IN,
-        N_("- the signature of our requests (Web Bot Auth), by the key {key};") if signed_by else "",
-        N_("- our address, as recorded in your log with the User-Agent {agent};"),
-        N_("- the paths of ARKs, which begin with /ark:, and the pages that they lead to."),
-        _PATIENCE,
-    ]
-    words = {"key": escape_invisible(signed_by), "agent": escape_invisible(user_agent)}
-    request = "\n".join(language.gettext(way, **words) for way in ways if way)
-    return _compose(_TO_LET_IN, escape_invisible(host), _DEAR_COLLEAGUES, blocked, count, request, language, sender)
-
-
-_DEAR_EDITORS, _DEAR_COLLEAGUES = N_("Dear editors,"), N_("Dear colleagues,")
-_LET_IN = N_("Could you admit it? Allowing one of these is enough:")
-_PATIENCE = N_(
-    "It sends at most one request per second, obeys robots.txt, and never tries to bypass a filter against robots."
-)
-
-
-def _compose(
-    words: tuple[Forms, Forms],
-    where: str,
-    salutation: str,
-    arks_seen: Sequence[ArkProblem],
-    count: int,
-    request: str,
-    language: Language,
-    sender: str,
-    cause: Cause | None = None,
-) -> Letter:
-    """Return a letter: subject and opening from *words*, a paragraph per ARK, and the request."""
-    subject, opening = (language.ngettext(forms.one, forms.many, count, host=where) for forms in words)
-    arks = list(dict.fromkeys(one.ark for one in arks_seen))[:MOST_NAMED]
+    arks = list(dict.fromkeys(failure.ark for failure in failures))[:MOST_NAMED]
     more = count - len(arks)
-    parts = [language.gettext(salutation), f"{opening} {language.gettext(_MEANING)}"]
+    opening = language.ngettext(_OPENING.one, _OPENING.many, count)
+    parts = [language.gettext("Dear colleagues,"), f"{opening} {language.gettext(_MEANING)}"]
     for ark in arks:
-        lines = [line for one in arks_seen if one.ark == ark for line in _lines(one, cause, language)]
+        lines = [line for failure in failures if failure.ark == ark for line in _lines(failure, cause, language)]
         parts.append("\n  ".join([escape_invisible(ark), *lines]))
     if more > 0:
         parts.append(
@@ -142,8 +77,10 @@ def _compose(
                 more,
             )
         )
+    found = _MAY_PASS if FAULT_OF[cause] is Fault.NOBODY else _FOUND
+    asked = language.ngettext(_REQUEST.one, _REQUEST.many, count)
     parts += [
-        request,
+        f"{language.gettext(found, cause=language.gettext(CAUSE_NAMES[cause]))} {asked}",
         language.gettext("We will gladly send every request and answer. Thank you for your help."),
         "\n".join(
             filter(
@@ -156,46 +93,15 @@ def _compose(
             )
         ),
     ]
-    return Letter(subject, "\n\n".join(parts) + "\n")
+    return Letter(language.ngettext(_SUBJECT.one, _SUBJECT.many, count), "\n\n".join(parts) + "\n")
 
 
-_MEANING = N_("An ARK is a persistent identifier: it should lead to its object, or to an explanation of its absence.")
-
-
-#: The subject and the first sentence of a letter, to editors or to a host.
-_FIRST_WORDS = {
-    Fault.CITATION: (
-        Forms("A cited ARK needs a correction", "{number} cited ARKs need a correction"),
-        Forms(
-            "An ARK that your documents cite did not lead to its object, and the citation seems to be the cause.",
-            "{number} ARKs that your documents cite did not lead to their objects, and the citations seem to be "
-            "the cause.",
-        ),
-    ),
-    Fault.LANDING_HOST: (
-        Forms(
-            "An ARK leads to {host}, but not to its object", "{number} ARKs lead to {host}, but not to their objects"
-        ),
-        Forms(
-            "We asked a resolver for an ARK, and it led to {host}, but not to the object.",
-            "We asked resolvers for {number} ARKs, and they led to {host}, but not to the objects.",
-        ),
-    ),
-    Fault.RESOLVER: (
-        Forms("An ARK does not lead to its object at {host}", "{number} ARKs do not lead to their objects at {host}"),
-        Forms(
-            "An ARK did not lead to its object when we asked for it at {host}.",
-            "{number} ARKs did not lead to their objects when we asked for them at {host}.",
-        ),
-    ),
-}
-_TO_LET_IN = (
-    Forms("Programs cannot check an ARK at {host}", "Programs cannot check {number} ARKs at {host}"),
-    Forms(
-        "Your server {host} refuses our program, so we cannot check whether an ARK that leads there still works.",
-        "Your server {host} refuses our program, so we cannot check whether {number} ARKs that lead there still work.",
-    ),
+_SUBJECT = Forms("An ARK does not lead to its object", "{number} ARKs do not lead to their objects")
+_OPENING = Forms(
+    "An ARK did not lead to its object when we asked for it.",
+    "{number} ARKs did not lead to their objects when we asked for them.",
 )
+_MEANING = N_("An ARK is a persistent identifier: it should lead to its object, or to an explanation of its absence.")
 
 
 _NOT_AS_CITED = N_("The ARK works, but not as it is cited: only in another form or at another address.")
@@ -207,7 +113,7 @@ def _is_led_on(failure: ArkProblem) -> bool:
     return authority_of(failure.ended_at or failure.url) != authority_of(failure.url)
 
 
-def _meaning(failure: ArkProblem, cause: Cause | None) -> str:
+def _meaning(failure: ArkProblem, cause: Cause) -> str:
     """Return the meaning of an outcome, in words that agree with the rest of the letter about a *cause*."""
     if failure.outcome.family is Family.WORKS and failure.outcome is not ObjectOutcome.WORKS_ELSEWHERE:
         return _NOT_AS_CITED
@@ -218,7 +124,7 @@ def _meaning(failure: ArkProblem, cause: Cause | None) -> str:
     return OBJECT_MEANINGS[failure.outcome]
 
 
-def _lines(failure: ArkProblem, cause: Cause | None, language: Language) -> Iterator[str]:
+def _lines(failure: ArkProblem, cause: Cause, language: Language) -> Iterator[str]:
     meaning = language.gettext(_meaning(failure, cause))
     yield language.gettext("requested at {url}", url=escape_invisible(failure.url))
     if failure.ended_at and failure.ended_at != failure.url:

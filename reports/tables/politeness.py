@@ -96,24 +96,19 @@ def hosts(frames: Frames) -> pd.DataFrame:
     rows = rows.merge(pauses.reset_index(), on="host", how="left")
     rows = rows.merge(_blocked_arks(frames), on="host", how="outer")
     zeros = ["requests", *counted, "pauses_kept", "paused_s", "arks_not_judged"]
-    rows = rows.fillna(dict.fromkeys(zeros, 0)).assign(signed_by=signed_by(frames))
+    rows = rows.fillna(dict.fromkeys(zeros, 0))
     # Stores from before 0.1 lack the total count, and a killed process loses the counts of its last moments.
     all_requests = rows[["all_requests", "requests"]].astype("Int64").max(axis="columns")
     return rows.assign(all_requests=all_requests, mean_s=rows["mean_s"].astype("Float64").round(3))
 
 
-def blocked_verdicts(frames: Frames) -> pd.DataFrame:
-    """Return the verdicts on ARKs that could not be judged because a host refuses programs, with the column ``host``."""
+def _blocked_arks(frames: Frames) -> pd.DataFrame:
+    """Return one row per host that refuses programs: number of ARKs that could not be judged, and its answers."""
     statuses = ark_statuses(frames)
     is_judged = statuses["family"].isin([Family.WORKS, Family.FAILS])
     rows = frames.verdicts[frames.verdicts["object"].eq(ObjectOutcome.BLOCKED)]
     rows = rows[~rows["ark_id"].isin(statuses.loc[is_judged, "ark_id"])]
-    return rows.assign(host=hosts_of(rows["final_url"].fillna(rows["request_url"])))
-
-
-def _blocked_arks(frames: Frames) -> pd.DataFrame:
-    """Return one row per host that refuses programs: number of ARKs that could not be checked, and its answers."""
-    rows = blocked_verdicts(frames)
+    rows = rows.assign(host=hosts_of(rows["final_url"].fillna(rows["request_url"])))
     asked = frames.observations[frames.observations["question"].eq(Question.OBJECT)]
     tries = rows[["run_id", *PAIR, "host", "object_evidence"]].merge(
         asked[["run_id", *PAIR, "status", "chain_end"]], on=["run_id", *PAIR]
@@ -127,12 +122,6 @@ def _blocked_arks(frames: Frames) -> pd.DataFrame:
 
 #: The part of a verdict's evidence that names a challenge page.
 _CHECK = r"(a robot check: [^;]+)"
-
-
-def signed_by(frames: Frames) -> str | None:
-    """Return thumbprint and address of the key that signed the requests of this run, from its plan, or None."""
-    plans = [plan for plan in frames.run["plan"] if isinstance(plan, dict)]
-    return next((plan["settings"].get("identity") for plan in plans), None)
 
 
 def left_out(frames: Frames) -> pd.DataFrame:
@@ -234,10 +223,6 @@ HOSTS = TableDefinition(
             "ARKs",
         ),
         text_column("tried", "its answers to requests for these ARKs, the most frequent first", varies=True),
-        text_column(
-            "signed_by",
-            "thumbprint and address of the key that signed the requests of this run; empty without a signature",
-        ),
         text_column("given_up", "why requests to it were stopped; empty if they were not", varies=True),
         moment_column("first_at", "moment of its first answer or failure", varies=True),
         moment_column("last_at", "moment of its last one", varies=True),
