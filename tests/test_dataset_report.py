@@ -18,7 +18,7 @@ from tests.loopback import run_command
 
 ROOT = Path(__file__).parent.parent
 
-#: Cases that the corpus lacks: sections, resolvers, examples, shared NAANs, odd names.
+#: Cases that the corpus lacks: folders, resolvers, examples, shared NAANs, odd names.
 TEXTS = {
     "a/three.txt": "see ark:12148/x5.svg.en or ark:12148/x5.en.svg there",
     "a/one.txt": "see ark:12345/x5 and http://N2T.net:80/ark:12148/bpt6k1.a, https://n2t.net/ark:/12148/bpt6k1.b now",

@@ -77,7 +77,6 @@ def test_report_without_inventory_has_no_section_on_it(tmp_path: Path) -> None:
     tables = Tables(load_frames(write_world(tmp_path / "world.db")))
     assert tables["inventory"].empty
     assert not tables["summary"]["measure"].str.startswith("inventory").any()
-    assert set(tables["collections"]["source"]) == {"section"}
 
 
 INVENTORY = f"""ark,expected_url,title,collection
@@ -104,15 +103,6 @@ def test_each_line_of_the_inventory_is_compared_with_the_store(tmp_path: Path) -
         (None, "ark:13960/t2s47dp7t", "timeout", 1),
         (None, "ark:53355/cl010120339", "broken", 2),
     ]
-    collections = {row[1]: row[2:7] for row in rows_of(tables["collections"]) if row[0] == "inventory"}
-    assert collections == {
-        "Books": (1, 1, 0, 0, 0),
-        "Maps": (1, 1, 0, 0, 0),
-        "Pictures": (1, 0, 1, 0, 0),
-        "Scans": (2, 0, 0, 0, 2),
-    }
-    counts = tables["collections"].set_index("collection")
-    assert tuple(counts.loc["Maps", ["listed", "not_met"]]) == (2, 1)
     measures = dict(zip(tables["summary"]["measure"], tables["summary"]["value"], strict=True))
     assert measures["inventory"] == 6
     assert {name: measures[f"inventory: {name}"] for name in FINDINGS} == {

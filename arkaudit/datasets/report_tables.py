@@ -54,7 +54,6 @@ MOST_CITATIONS = 1_000_000
 #: Functions of the queries in ``sql/``, whose parameters and results are texts or missing.
 _FUNCTIONS: dict[str, Callable[..., str | None]] = {
     "host_of": authority_of,
-    "section_of": overviews.section,
     "request_url": lambda requested: at_resolver(requested, GLOBAL_RESOLVER),
     "example_sign": lambda contexts, title, document: listings.example_sign((contexts, title, document)),
 }
@@ -150,7 +149,6 @@ DATASET_REPORT = (
     overviews.SHOULDERS,
     CITED_HOSTS,
     overviews.DOCUMENTS,
-    overviews.COLLECTIONS,
     listings.REPAIRS,
     CHECK_FAILURES,
     listings.CITATIONS,

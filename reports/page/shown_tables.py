@@ -317,8 +317,8 @@ TOPICS = (
     Topic(
         "organizations",
         N_("Organizations"),
-        N_("Results by organization and collection, and comparison with your own list of ARKs."),
-        ("naans", "shoulders", "collections", "inventory"),
+        N_("Results by organization, and comparison with your own list of ARKs."),
+        ("naans", "shoulders", "inventory"),
     ),
     Topic("hosts-asked", N_("Resolvers and hosts"), N_("Resolvers and landing hosts."), ("resolvers",)),
     Topic(

@@ -1,26 +1,22 @@
-"""The tables that group ARKs by NAAN, resolver, document, shoulder and collection. An ARK counts once per group."""
+"""The tables that group ARKs by NAAN, resolver, document and shoulder. An ARK counts once per group."""
 
 from __future__ import annotations
 
 import pandas as pd
 
-from crawler.history.ark_status import ArkState
-from crawler.model.observations import DESCRIBED, ChainEnd, CommitmentOutcome, DocumentOutcome, Family, Question
+from crawler.model.observations import DESCRIBED, ChainEnd, CommitmentOutcome, DocumentOutcome, Question
 from extractors.model.naan import SHARED_NAANS
 from extractors.model.urls import authority_of, split_url
-from reports.languages import N_
 from reports.store.frames import Frames
 from reports.store.typed_columns import JOINT
 from reports.tables.ark_statuses import (
     FAMILY_COLUMNS,
     SERVICES,
-    ark_states,
     ark_statuses,
     best,
     citation_counts,
     family_counts,
     judged_mentions,
-    level,
     with_counts,
 )
 from reports.tables.definitions import (
@@ -37,9 +33,7 @@ from reports.tables.definitions import (
     by_identity,
     count_column,
     hosts_of,
-    map_distinct,
     number_column,
-    side_by_side,
     tally,
     text_column,
     token_column,
@@ -252,9 +246,7 @@ DOCUMENTS = TableDefinition(
 )
 
 
-# Groups by shoulder, by collection of the inventory, and by section of a site.
-
-_NO_COLLECTION = "(none)"
+# Groups by shoulder, and the section of a document.
 
 
 def shoulders(frames: Frames) -> pd.DataFrame:
@@ -267,61 +259,6 @@ def shoulders(frames: Frames) -> pd.DataFrame:
     rows = rows.merge(names.assign(registered=True), on=by, how="left")
     named = rows["organization"].fillna(organizations_of(frames.registered, rows["naan"]))
     return rows.assign(organization=named.astype("str"), registered=rows["registered"].eq(True))
-
-
-def _sections(frames: Frames) -> pd.DataFrame:
-    """Return one row per section of the requested documents: number of documents, and citations.
-
-    An ARK counts once per section, with the best outcome of the URLs cited there.
-    """
-    documents = frames.documents.assign(collection=map_distinct(frames.documents["url"], section))
-    cited = judged_mentions(frames, *SERVICES).merge(documents[["document_id", "collection"]], on="document_id")
-    rows = documents.groupby("collection").agg(documents=("document_id", "size")).reset_index()
-    citing = _cited_in(cited, "collection").rename(columns={"documents": "citing_documents", "arks": "cited_arks"})
-    rows = rows.merge(citing, on="collection", how="left")
-    rows = with_counts(rows, ["citations", "citing_documents", "cited_arks", *FAMILY_COLUMNS.values()])
-    return rows.assign(source="section")
-
-
-def collections(frames: Frames) -> pd.DataFrame:
-    """Return one row per collection; within a source, most confirmed broken or failing ARKs first."""
-    statuses = ark_statuses(frames)
-    statuses = statuses.assign(level=level(statuses)).merge(ark_states(frames), on="ark_id", how="left")
-    statuses = statuses.assign(standing=_ark_condition(statuses))
-    rows = _arks_by_collection(frames).merge(statuses, on="ark", how="left")
-    rows = rows[rows["ark_id"].notna() | rows["is_listed"]]
-    columns = {name: rows["standing"].eq(name) for name in ("alive", "failing", "confirmed_broken", "undetermined")}
-    columns |= {f"level_{number}": rows["level"].eq(number).fillna(False) for number in (0, 1, 2, 3)}
-    columns["arks"] = rows["ark_id"].notna()
-    columns["listed"] = rows["is_listed"]
-    columns["not_met"] = rows["is_listed"] & rows["ark_id"].isna()
-    by = ["source", "collection"]
-    table = rows[by].assign(**columns).astype(dict.fromkeys(columns, "Int64")).groupby(by, as_index=False).sum()
-    table = with_counts(side_by_side(by, table, _sections(frames)), [*columns])
-    return table.assign(worst=table["confirmed_broken"] + table["failing"])
-
-
-def _ark_condition(statuses: pd.DataFrame) -> pd.Series:
-    """Return alive, failing, confirmed_broken or undetermined for each ARK. No answer counts as failing only if it lasts."""
-    family, state = statuses["family"].astype("str"), statuses["state"].astype("str")
-    is_amiss = family.isin([Family.FAILS, Family.UNREACHABLE])
-    is_failing = family.eq(Family.FAILS) | (is_amiss & state.isin([ArkState.FAILING, ArkState.FLAPPING]))
-    words = pd.Series("undetermined", index=statuses.index, dtype="str").mask(is_failing, "failing")
-    words = words.mask(is_amiss & state.eq(ArkState.CONFIRMED_BROKEN), "confirmed_broken")
-    return words.mask(family.eq(Family.WORKS), "alive")
-
-
-def _arks_by_collection(frames: Frames) -> pd.DataFrame:
-    """Return one row per ARK and collection: that of the inventory, or else the sections that cite it."""
-    listed = frames.inventory.loc[frames.inventory["is_chosen"], ["ark", "collection"]]
-    listed = listed.fillna({"collection": _NO_COLLECTION}).assign(source="inventory", is_listed=True)
-    cited = frames.mentions[["ark_id", "ark"]].assign(collection=map_distinct(frames.mentions["document"], section))
-    statuses = ark_statuses(frames)[["ark_id", "ark"]]
-    alone = statuses[~statuses["ark_id"].isin(cited["ark_id"])].assign(collection=_NO_COLLECTION)
-    others = pd.concat([cited.drop_duplicates(["ark_id", "collection"]), alone])[["ark", "collection"]]
-    others = others[~others["ark"].isin(frames.inventory["ark"])].assign(source="section", is_listed=False)
-    placed = pd.concat([listed, others], ignore_index=True)
-    return placed.astype({"ark": "str", "collection": "str", "source": "str", "is_listed": "bool"})
 
 
 def section(document: str) -> str:
@@ -358,43 +295,4 @@ SHOULDERS = TableDefinition(
         SHARE_COLUMN,
     ),
     order=("-arks", "naan", "shoulder"),
-)
-
-_AT_LEVELS = (
-    N_("ARKs at level 0: no service"),
-    N_("ARKs at level 1: the object only"),
-    N_("ARKs at level 2: the object, and either its metadata or a stated commitment"),
-    N_("ARKs at level 3: the object, its metadata, and a stated commitment"),
-)
-_LEVEL_COLUMNS = tuple(count_column(f"level_{number}", meaning, "ARKs") for number, meaning in enumerate(_AT_LEVELS))
-
-COLLECTIONS = TableDefinition(
-    "collections",
-    "By collection",
-    "One row per collection of the inventory, and one per section of the documents: a host and the first step of the "
-    "path, or the folder of a file. An ARK of the inventory counts in its collection, any other at each section that "
-    "cites it, with its best outcome: alive + failing + confirmed_broken + undetermined = arks. Cited ARKs are all that a "
-    "section cites, each with the best outcome of the URLs that are cited there.",
-    collections,
-    (
-        token_column("source", "inventory, or section (host and first step of the path, or folder)"),
-        text_column("collection", "collection or section; (none) for ARKs without one"),
-        ARKS_COLUMN,
-        count_column(
-            "alive", "ARKs that lead to their object, or to the provider's explanation why it is not available", "ARKs"
-        ),
-        count_column("failing", "ARKs that fail or have long given no answer, not yet confirmed broken", "ARKs"),
-        count_column("confirmed_broken", "ARKs that are confirmed broken", "ARKs"),
-        count_column("undetermined", "ARKs that gave no answer today, were refused to programs, or not asked", "ARKs"),
-        *_LEVEL_COLUMNS,
-        count_column("listed", "ARKs of the collection in the inventory", "ARKs"),
-        count_column("not_met", "of these, those that this run does not cite and has no verdict on", "ARKs"),
-        count_column("documents", "documents of the section that were asked for", "documents"),
-        count_column("citing_documents", "documents of the section that cite an ARK", "documents"),
-        CITATIONS_COLUMN,
-        count_column("cited_arks", "distinct ARKs that the section cites", "ARKs"),
-        *FAMILY_COUNT_COLUMNS,
-        SHARE_COLUMN,
-    ),
-    order=("source", "-worst", "collection"),
 )

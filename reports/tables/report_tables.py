@@ -57,7 +57,6 @@ TABLES = (
     overviews.SHOULDERS,
     overviews.RESOLVERS,
     overviews.DOCUMENTS,
-    overviews.COLLECTIONS,
     listings.REPAIRS,
     politeness.HOSTS,
     politeness.LEFT_OUT,

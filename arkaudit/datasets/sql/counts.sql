@@ -1,5 +1,5 @@
 -- Makes the tables and views from which the tables of a report are queried. Input: the views documents, mentions and
--- findings; the functions host_of and section_of.
+-- findings; the function host_of.
 --
 -- All mentions of a document are in one file. Therefore most counts are sums over groups of files, which
 -- count_files.sql adds. Only distinct ARKs are counted over all files at once.
@@ -8,21 +8,6 @@ CREATE TEMP TABLE ark AS SELECT DISTINCT ark, naan, coalesce(shoulder, '') AS sh
 
 CREATE TEMP TABLE resolver_host AS
 SELECT resolver, host_of(resolver) AS host FROM (SELECT DISTINCT coalesce(resolver, '') AS resolver FROM mentions);
-
--- The part of a document's name that determines its section, shared by many documents. Names with spaces or control
--- characters are not shortened.
-CREATE MACRO section_key(document) AS
-    CASE WHEN regexp_matches(document, '[\x00-\x20]') THEN document
-         WHEN regexp_matches(document, '^https?://', 'i')
-         THEN regexp_extract(document, '^([^/]*//[^/?#]*(?:/[^/?#]*/?)?)', 1)
-         ELSE regexp_extract(document, '^((?s:.*)/)', 1)
-    END;
-
-CREATE TEMP TABLE section_of_key AS
-SELECT key, section_of(key) AS section FROM (SELECT DISTINCT section_key(document) AS key FROM documents);
-
-CREATE TEMP TABLE section AS
-SELECT document, section_of_key.section FROM documents JOIN section_of_key ON key = section_key(document);
 
 CREATE TEMP TABLE cited_in_files (naan VARCHAR, shoulder VARCHAR, citations BIGINT, documents BIGINT);
 CREATE TEMP TABLE by_document (
