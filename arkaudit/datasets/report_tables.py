@@ -146,7 +146,6 @@ CHECK_FAILURES = TableDefinition(
 DATASET_REPORT = (
     sums.SUMMARY,
     overviews.NAANS,
-    overviews.SHOULDERS,
     CITED_HOSTS,
     overviews.DOCUMENTS,
     listings.REPAIRS,

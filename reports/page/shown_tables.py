@@ -318,7 +318,7 @@ TOPICS = (
         "organizations",
         N_("Organizations"),
         N_("Results by organization, and comparison with your own list of ARKs."),
-        ("naans", "shoulders", "inventory"),
+        ("naans", "inventory"),
     ),
     Topic("hosts-asked", N_("Resolvers and hosts"), N_("Resolvers and landing hosts."), ("resolvers",)),
     Topic(

@@ -137,7 +137,7 @@ class Frames:
     mementos: pd.DataFrame
     """One row per ARK and URL that was looked up in a web archive, up to this run, with the last answer."""
     registered: pd.DataFrame
-    """One row per NAAN or shoulder in the local copy of the NAAN registry, with its organization."""
+    """One row per NAAN in the local copy of the NAAN registry, with its organization."""
     known: pd.DataFrame
     """One row per known problem of an ARK at a URL; `document` is set if it is known in one document only."""
     inventory: pd.DataFrame
@@ -386,17 +386,10 @@ def unread_documents(documents: pd.DataFrame, findings: pd.DataFrame) -> list[st
 
 
 def registered_names(registry: Registry) -> pd.DataFrame:
-    """Return the registry's entry for each NAAN and shoulder, sorted; of two entries the later wins."""
-    rows = {
-        (entry.naan, entry.shoulder): (
-            entry.organization,
-            entry.where,
-            next((target.template for target in entry.targets if not target.fault), None),
-        )
-        for entry in registry.entries
-        if entry.naan
-    }
-    return frame_of(REGISTERED, [(*key, *values) for key, values in sorted(rows.items())])
+    """Return the registry's entry for each NAAN, sorted; of two entries the later wins."""
+    entries = (entry for entry in registry.entries if entry.naan and not entry.shoulder)
+    rows = {entry.naan: (entry.organization, entry.where) for entry in entries}
+    return frame_of(REGISTERED, [(naan, *values) for naan, values in sorted(rows.items())])
 
 
 # All runs up to a given one: every check, every status, every host.

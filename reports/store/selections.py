@@ -274,8 +274,8 @@ CONTACTS: Selection = {
     **select_columns(contact, "run_id", "answered", "met", "silent", "first_at", "last_at", "failure"),
     contact.c.host.label("host"): WORD,
 }
-#: Entries of the NAAN registry for a NAAN or shoulder.
-REGISTERED: Mapping[str, Dtype] = dict.fromkeys(("naan", "shoulder", "organization", "contact", "target"), TEXT)
+#: Entries of the NAAN registry for a NAAN.
+REGISTERED: Mapping[str, Dtype] = dict.fromkeys(("naan", "organization", "contact"), TEXT)
 #: Known problems of an ARK at a URL, in all documents or in one.
 KNOWN: Mapping[str, Dtype] = {"ark_id": INTEGER, **dict.fromkeys(("request_url", "document", "known"), TEXT)}
 

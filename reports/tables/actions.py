@@ -162,10 +162,9 @@ def _contact(named: Mapping[str, tuple[str, str]], naans: Iterable[str]) -> str 
 
 def contacts(frames: Frames) -> Mapping[str, tuple[str, str]]:
     """Return the organization that the registry names for each NAAN, with its contact address or an empty text."""
-    registered = frames.registered[frames.registered["shoulder"].eq("")]
     return {
         naan: (organization, contact or "")
-        for naan, organization, contact in rows_of(registered[["naan", "organization", "contact"]])
+        for naan, organization, contact in rows_of(frames.registered[["naan", "organization", "contact"]])
         if organization
     }
 

@@ -130,7 +130,7 @@ ATTENTION = (Family.FAILS, Family.UNREACHABLE, Family.NOT_JUDGED, Family.WORKS)
 
 def arks(frames: Frames) -> pd.DataFrame:
     """Return one row per ARK and URL that was cited or requested; ordered fails, unreachable, not judged, works."""
-    statuses = ark_statuses(frames)[["ark_id", "family"]].rename(columns={"family": "ark_family"})
+    statuses = ark_statuses(frames)[["ark_id", "family", "shoulder"]].rename(columns={"family": "ark_family"})
     last = last_answers(frames, [Question.OBJECT])
     rows = cited_urls(frames)
     for of_pair in (
@@ -234,6 +234,7 @@ ARKS = TableDefinition(
         token_column("commitment", "outcome of the commitment service"),
         text_column("permanence", "permanence in the commitment, in the provider's words"),
         GUARANTOR_COLUMN,
+        text_column("shoulder", "beginning of its name, up to its first digit; empty for names without one"),
         text_column("naan_policy", "policy of the assigning organization in the NAAN registry"),
         url_column("final_url", "URL that the object's chain of redirects ended at"),
         STATUS_COLUMN,

@@ -1,4 +1,4 @@
-"""The tables that group ARKs by NAAN, resolver, document and shoulder. An ARK counts once per group."""
+"""The tables that group ARKs by NAAN, resolver and document. An ARK counts once per group."""
 
 from __future__ import annotations
 
@@ -44,34 +44,31 @@ from reports.tables.wording import naan_policy_words
 
 #: Ends of chains whose last request was not sent.
 HELD_BACK = [ChainEnd.ROBOTS, ChainEnd.REFUSED_ADDRESS]
-#: Number of hosts and NAANs named in a row.
-_MOST = 3
+#: Number of hosts and NAANs named in a row, and of shoulders.
+_MOST, _MOST_SHOULDERS = 3, 10
 
 
 def naans(frames: Frames) -> pd.DataFrame:
     """Return one row per NAAN."""
     statuses = ark_statuses(frames)
-    statuses = statuses.assign(outcome=statuses["object"].astype("str").fillna("not asked"))
-    rows = with_purposes(_by_names(statuses, frames.mentions, ["naan"]))
+    statuses = statuses.assign(
+        outcome=statuses["object"].astype("str").fillna("not asked"),
+        described=statuses["metadata"].isin(DESCRIBED),
+        committed=statuses["commitment"].eq(CommitmentOutcome.STATED),
+    )
+    services = statuses.groupby("naan")[["described", "committed"]].sum()
+    rows = family_counts(statuses, "naan").merge(services, on="naan")
+    rows = rows.merge(citation_counts(frames.mentions, "naan"), on="naan", how="left")
+    rows = with_purposes(with_counts(rows, ["citations", "documents"]))
     # Those of shoulders, too.
     words = by_identity(frames.verdicts["naan_policy"], naan_policy_words)
     policies = frames.verdicts[["naan"]].assign(policy=words).dropna().drop_duplicates().sort_values("policy")
     return rows.assign(
         organization=organizations_of(frames.registered, rows["naan"]),
+        shoulders=rows["naan"].map(tally(statuses, ["naan"], "shoulder", most=_MOST_SHOULDERS)),
         outcomes=rows["naan"].map(tally(statuses, ["naan"], "outcome")),
         policy=rows["naan"].map(policies.groupby("naan")["policy"].agg(JOINT.join)).astype("str"),
     )
-
-
-def _by_names(statuses: pd.DataFrame, mentions: pd.DataFrame, by: list[str]) -> pd.DataFrame:
-    """Return the ARKs of each group of names, with counts of metadata, commitments and citations."""
-    given = statuses.assign(
-        described=statuses["metadata"].isin(DESCRIBED), committed=statuses["commitment"].eq(CommitmentOutcome.STATED)
-    )
-    services = given.groupby(by)[["described", "committed"]].sum()
-    rows = family_counts(statuses, by).merge(services, on=by)
-    rows = rows.merge(citation_counts(mentions, by), on=by, how="left")
-    return with_counts(rows, ["citations", "documents"])
 
 
 def with_purposes(rows: pd.DataFrame) -> pd.DataFrame:
@@ -147,7 +144,7 @@ def _cited_in(mentions: pd.DataFrame, by: str) -> pd.DataFrame:
 
 def organizations_of(registered: pd.DataFrame, naans: pd.Series) -> pd.Series:
     """Return the registry's organization for each of *naans*; missing for shared NAANs."""
-    names = registered[registered["shoulder"].eq("")].set_index("naan")["organization"]
+    names = registered.set_index("naan")["organization"]
     return naans.map(names).where(~naans.isin(list(SHARED_NAANS))).astype("str")
 
 
@@ -189,6 +186,10 @@ NAANS = TableDefinition(
         COMMITTED_COLUMN,
         text_column("policy", "policy of the assigning organization in the NAAN registry"),
         SHARE_COLUMN,
+        text_column(
+            "shoulders",
+            "the ten most frequent shoulders (beginnings of names, up to their first digit), with their ARKs",
+        ),
         text_column("outcomes", "how often each outcome was the best of an ARK, the most frequent first"),
         text_column("purpose", "purpose of the NAAN (draft-kunze-ark-38, table 2)"),
         text_column("expected_to_resolve", "whether its ARKs are expected to resolve: yes or maybe"),
@@ -246,21 +247,6 @@ DOCUMENTS = TableDefinition(
 )
 
 
-# Groups by shoulder, and the section of a document.
-
-
-def shoulders(frames: Frames) -> pd.DataFrame:
-    """Return one row per NAAN and shoulder."""
-    by = ["naan", "shoulder"]
-    statuses = ark_statuses(frames).fillna({"shoulder": ""})
-    cited = frames.mentions.merge(statuses[["ark_id", "shoulder"]], on="ark_id")
-    names = frames.registered.loc[frames.registered["shoulder"].ne(""), [*by, "organization"]]
-    rows = _by_names(statuses, cited, by)
-    rows = rows.merge(names.assign(registered=True), on=by, how="left")
-    named = rows["organization"].fillna(organizations_of(frames.registered, rows["naan"]))
-    return rows.assign(organization=named.astype("str"), registered=rows["registered"].eq(True))
-
-
 def section(document: str) -> str:
     """Return the section of a document: its host and first path segment, or its folder.
 
@@ -274,25 +260,3 @@ def section(document: str) -> str:
         return document.rpartition("/")[0] + "/"
     first, slash, _ = parts.path.lstrip("/").partition("/")
     return f"{authority_of(document)}/{first}/" if slash else f"{authority_of(document)}/"
-
-
-SHOULDERS = TableDefinition(
-    "shoulders",
-    "By shoulder",
-    "One row per NAAN and shoulder. The shoulder is the beginning of a name, up to and including its first "
-    "digit; it separates collections. Each ARK counts once, with its best outcome.",
-    shoulders,
-    (
-        NAAN_COLUMN,
-        text_column("shoulder", "shoulder; empty for names without one"),
-        ORGANIZATION_COLUMN,
-        truth_column("registered", "true if the copy of the NAAN registry lists this shoulder"),
-        ARKS_COLUMN,
-        CITATIONS_COLUMN,
-        DOCUMENTS_COLUMN,
-        *FAMILY_COUNT_COLUMNS,
-        COMMITTED_COLUMN,
-        SHARE_COLUMN,
-    ),
-    order=("-arks", "naan", "shoulder"),
-)

@@ -54,7 +54,6 @@ TABLES = (
     inventory.INVENTORY,
     services.SERVICES,
     overviews.NAANS,
-    overviews.SHOULDERS,
     overviews.RESOLVERS,
     overviews.DOCUMENTS,
     listings.REPAIRS,

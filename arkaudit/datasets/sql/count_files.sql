@@ -2,21 +2,16 @@
 
 -- Each document gets a number, because counting numbers is several times as fast.
 CREATE OR REPLACE TEMP TABLE numbered AS
-SELECT number, citation, ordinal, ark, naan, coalesce(shoulder, '') AS shoulder, coalesce(resolver, '') AS resolver,
+SELECT number, citation, ordinal, ark, naan, coalesce(resolver, '') AS resolver,
     repairs, len(repairs) > 0 AS is_repaired, confidence = 'ambiguous' AS is_unsure, as_written, repaired, document
 FROM mentions_of_files
 JOIN (SELECT document, row_number() OVER () AS number FROM (SELECT DISTINCT document FROM mentions_of_files))
 USING (document);
 
 INSERT INTO cited_in_files
-SELECT naan, NULL, sum(citations), count(*)
+SELECT naan, sum(citations), count(*)
 FROM (SELECT naan, number, count(DISTINCT citation) AS citations FROM numbered GROUP BY naan, number)
-GROUP BY naan
-UNION ALL
-SELECT naan, shoulder, sum(citations), count(*)
-FROM (SELECT naan, shoulder, number, count(DISTINCT citation) AS citations
-      FROM numbered GROUP BY naan, shoulder, number)
-GROUP BY naan, shoulder;
+GROUP BY naan;
 
 INSERT INTO by_document
 SELECT document, places, citations, arks, repaired, coalesce(mended, 0), coalesce(unsure, 0)
