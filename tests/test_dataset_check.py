@@ -73,13 +73,11 @@ def test_a_dry_run_counts_the_arks_of_a_dataset(tmp_path: Path) -> None:
 # -- the documents of a dataset, compared with a run over them
 
 
-#: Columns and measures of the summary that count the row about an archive itself, which a dataset doesn't have;
-#: and columns that differ by command.
-_LEFT_OUT = {"runs": {"command"}}
+#: Measures of the summary that count the row about an archive itself, which a dataset doesn't have.
 _COUNTS_ARCHIVES = {"documents", "documents read"}
 _DATE = re.compile(r"\d{4}-\d\d-\d\d")
 #: Tables without a row for these documents.
-_EMPTY = {"known", "inventory", "corrections", "outages"}
+_EMPTY = {"known", "inventory", "corrections"}
 _CUT = "bpt6k10888m"
 
 
@@ -102,12 +100,11 @@ class CheckedDocuments:
         return (self.folder / report / "tables" / f"{name}.csv").read_bytes()
 
     def rows(self, report: str, definition: TableDefinition) -> list[dict[str, str]]:
-        """Return the rows of a table without times, the name of the command, and the row about an archive itself.
+        """Return the rows of a table without times and the row about an archive itself, which only a `run` has.
 
-        Only a `run` has that row; columns that count it are left out, too.
+        Measures that count it are left out, too.
         """
         left_out = {column.name for column in definition.columns if column.varies or column.type is MOMENT}
-        left_out |= _LEFT_OUT.get(definition.name, set())
         rows = csv.DictReader(io.StringIO(_DATE.sub("", self.table(report, definition.name).decode())))
         archive = f"{self.folder}/papers/web.warc.gz"
         return [

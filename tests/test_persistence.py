@@ -19,7 +19,7 @@ from reports.page.over_time import survival_of
 from reports.store.frames import Frames, Timeline, load_frames
 from reports.store.selections import CONTACTS, JUDGED_RUNS, OBJECT, STANDINGS, empty_columns
 from reports.tables import persistence
-from reports.tables.persistence import OVER_TIME, kaplan_meier, median_days
+from reports.tables.persistence import kaplan_meier, median_days
 from reports.tables.report_tables import Tables
 from tests.report_world import write_store, write_world
 from tests.test_ark_status import status_of
@@ -149,14 +149,14 @@ def rows(table: pd.DataFrame, *columns: str) -> list[tuple[Any, ...]]:
 
 
 def test_run_by_run_one_reads_how_it_stood_then(spell: Frames) -> None:
-    table = persistence.RUNS.table(spell)
-    assert rows(table, "run_id", "suspect", "checked", "working", "failing", "confirmed_broken") == [
-        (1, False, 2, 2, 0, 0),
-        (2, False, 2, 1, 1, 0),
-        (3, False, 2, 1, 1, 0),
-        (4, False, 2, 1, 0, 1),
-        (5, True, 2, 1, 0, 1),
-        (6, False, 2, 1, 0, 1),
+    table = persistence.runs(spell.timeline)
+    assert rows(table, "run_id", "is_suspect", "working", "failing", "confirmed_broken") == [
+        (1, False, 2, 0, 0),
+        (2, False, 1, 1, 0),
+        (3, False, 1, 1, 0),
+        (4, False, 1, 0, 1),
+        (5, True, 1, 0, 1),
+        (6, False, 1, 0, 1),
     ]
     assert list(table["share_not_broken"]) == [1, 1, 1, 0.5, 0.5, 0.5]
 
@@ -194,15 +194,6 @@ def test_failures_and_recoveries_have_their_medians(spell: Frames, store_path: P
     assert row == (1, 1, 1, 20)
 
 
-def test_outage_lasts_from_first_silence_to_next_answer(store_path: Path) -> None:
-    with Store.open(store_path) as store:
-        for day, answer in ((60, None), (61, None), (64, 200)):
-            audit(store, day, answers={ONE: answer, OTHER: 200}, seeds=[])
-    table = persistence.OUTAGES.table(load_frames(store_path))
-    assert rows(table, "host", "runs", "days", "is_over", "failure") == [("a.example", 2, 1.0, True, "timeout")]
-    assert str(table["until"][0])[:10] == "2026-03-06"
-
-
 def test_place_to_correct_names_the_last_working_target(spell: Frames) -> None:
     table = Tables(spell)["failures"]
     assert rows(table, "ark", "last_good_url", "last_good_at") == [("ark:12x45/x5", ONE, pd.Timestamp(START))]
@@ -226,7 +217,7 @@ def test_the_statement_gives_shares_with_dates_and_denominators(spell: Frames) -
 
 def test_an_earlier_run_is_reported_as_it_was_then(spell: Frames, store_path: Path) -> None:
     then = load_frames(store_path, run_id=3)
-    assert len(persistence.RUNS.table(then)) == 3
+    assert len(persistence.runs(then.timeline)) == 3
     assert rows(persistence.PERSISTENCE.table(then), "resolving", "failing", "confirmed_broken")[0] == (1, 1, 0)
     assert rows(persistence.PERSISTENCE.table(spell), "resolving", "failing", "confirmed_broken")[0] == (1, 0, 1)
     assert [path.name for path in store_path.parent.iterdir()] == ["audit.db"], "and nothing is written for it"
@@ -241,7 +232,7 @@ def test_without_history_the_tables_are_empty_and_have_their_columns(make: str, 
         audit(full_store, 0, documents={GUIDE: f"see {ONE}"}, answers={ONE: 200, OTHER: None})
         audit(full_store, 1, answers={ONE: None}, seeds=[])
     full = load_frames(full_path)
-    for definition in OVER_TIME:
+    for definition in (persistence.SURVIVAL, persistence.PERSISTENCE):
         table = definition.table(frames)
         assert list(table.columns) == [column.name for column in definition.columns]
         assert table.empty

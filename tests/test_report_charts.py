@@ -18,6 +18,7 @@ from reports.page.charts import Chart
 from reports.page.document import CHART_TABLES, charts_of, page
 from reports.page.over_time import alive_of, survival_of
 from reports.store.frames import Frames, load_frames
+from reports.tables.persistence import runs
 from reports.tables.report_tables import Tables
 from tests.browser import Page, PageAndReport, barriers, browser_page, needs_browser
 from tests.report_world import write_world
@@ -40,7 +41,7 @@ def frames(tmp_path_factory: pytest.TempPathFactory) -> Frames:
 @pytest.fixture(scope="module")
 def charts(frames: Frames) -> dict[str, Chart]:
     tables = Tables(frames)
-    return {chart.name: chart for name in CHART_TABLES for chart in charts_of(name, tables[name], ENGLISH)}
+    return {chart.name: chart for name in CHART_TABLES for chart in charts_of(name, tables[name], frames, ENGLISH)}
 
 
 def test_the_share_alive_is_that_of_the_runs(charts: dict[str, Chart]) -> None:
@@ -54,10 +55,10 @@ def test_the_share_alive_is_that_of_the_runs(charts: dict[str, Chart]) -> None:
 
 
 def test_runs_of_one_day_differ_by_the_minute(frames: Frames) -> None:
-    runs = Tables(frames)["runs"]
-    hours = pd.to_timedelta(range(len(runs)), unit="h")
-    close = alive_of(runs.assign(started_at=runs["started_at"].iloc[0] + hours), ENGLISH)
-    apart = alive_of(runs, ENGLISH)
+    of_runs = runs(frames.timeline)
+    hours = pd.to_timedelta(range(len(of_runs)), unit="h")
+    close = alive_of(of_runs.assign(started_at=of_runs["started_at"].iloc[0] + hours), ENGLISH)
+    apart = alive_of(of_runs, ENGLISH)
     assert close is not None
     assert apart is not None
     assert close.option["xAxis"]["axisLabel"]["formatter"] == "{MM}-{dd} {HH}:{mm}"
@@ -79,7 +80,7 @@ def test_a_survival_curve_stands_beside_its_numbers_at_risk(charts: dict[str, Ch
 
 def test_single_check_has_no_curve(frames: Frames) -> None:
     tables = Tables(frames)
-    assert alive_of(tables["runs"].head(1), ENGLISH) is None
+    assert alive_of(runs(frames.timeline).head(1), ENGLISH) is None
     assert survival_of(tables["survival"].assign(days=0), "naan", ENGLISH) is None
     assert survival_of(tables["survival"].head(0), "resolver", ENGLISH) is None
 

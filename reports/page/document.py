@@ -46,6 +46,7 @@ from reports.tables.definitions import (
 )
 from reports.tables.headline import audit_subject, counts_of, headline
 from reports.tables.known import KNOWN
+from reports.tables.persistence import runs
 from reports.tables.report_tables import TABLES
 from reports.tables.services import ALL
 from reports.tables.summary import REQUESTS_SENT, sentences
@@ -107,16 +108,16 @@ def part_of(definition: TableDefinition, table: pd.DataFrame, frames: Frames, te
         shown=shown_table(definition, table, frames, texts),
         rows_packed=pack_rows(table, columns_of(definition)),
         sentences=tuple(str(text) for part in texts_of_columns for text in part),
-        charts=tuple(charts_of(definition.name, table, texts)),
+        charts=tuple(charts_of(definition.name, table, frames, texts)),
         rows=table[table["number"].le(MOST_CAUSES)] if definition.name == "failures" else rows,
     )
 
 
 #: The tables with charts, in the order of the charts.
-CHART_TABLES = ("naans", "services", "runs", "survival")
+CHART_TABLES = ("naans", "services", "survival")
 
 
-def charts_of(name: str, table: pd.DataFrame, language: Language) -> Iterator[Chart]:
+def charts_of(name: str, table: pd.DataFrame, frames: Frames, language: Language) -> Iterator[Chart]:
     """Yield the charts of a table."""
     charts: tuple[Chart | None, ...] = ()
     match name:
@@ -125,10 +126,9 @@ def charts_of(name: str, table: pd.DataFrame, language: Language) -> Iterator[Ch
         case "services":
             of_all = table[table["grouping"].eq(ALL) & table["service"].ne("level")]
             charts = by_service(of_all, language) if len(of_all) else ()
-        case "runs":
-            charts = (alive_of(table, language),)
         case "survival":
-            charts = tuple(survival_of(table, group, language) for group in ("naan", "resolver"))
+            curves = (survival_of(table, group, language) for group in ("naan", "resolver"))
+            charts = (alive_of(runs(frames.timeline), language), *curves)
     yield from (chart for chart in charts if chart is not None)
 
 

@@ -100,7 +100,7 @@ def share_of_links(run: Mapping[str, Any], language: Language, *parts: str) -> s
 
 def _run_row(run: pd.Series, language: Language) -> tuple[str, ...]:
     counts = (language.number(int(run[name])) for name in ("working", "failing", "confirmed_broken"))
-    remark = language.gettext("suspect: most hosts failed") if run["suspect"] else ""
+    remark = language.gettext("suspect: most hosts failed") if run["is_suspect"] else ""
     day = language.numeric_day(run["started_at"])
     return str(run["run_id"]), day, *counts, _percent(run["share_working"], language), remark
 

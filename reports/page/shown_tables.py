@@ -312,7 +312,7 @@ TOPICS = (
         "over-time",
         N_("Over time"),
         N_("Changes since the previous audit, and how long ARKs keep working."),
-        ("changes", "runs", "survival", "outages", "persistence"),
+        ("changes", "survival", "persistence"),
     ),
     Topic(
         "organizations",

@@ -21,6 +21,7 @@ from reports.tables.changes import FAILING, SEVERITY, events_to_report
 from reports.tables.definitions import in_order, records_of
 from reports.tables.headline import Counts, counts_of
 from reports.tables.news import UNREAD, could_read_nothing
+from reports.tables.persistence import runs
 from reports.tables.report_tables import Report
 
 if TYPE_CHECKING:
@@ -125,8 +126,8 @@ def status_of(report: Report, store: Path) -> AuditStatus | None:
     changes = pd.concat([events_to_report(frames, events).astype({"event": "str"}), failing], ignore_index=True)
     order = list(keys)
     changes = changes.assign(age=changes["run_id"].map(order.index), rank=changes["event"].map(SEVERITY.index))
-    runs = tables["runs"]
-    judged = runs[runs["share_working"].notna()].tail(MOST_RUNS)
+    checked = runs(frames.timeline)
+    judged = checked[checked["share_working"].notna()].tail(MOST_RUNS)
     holds = {
         "unfinished": this["state"] != "finished",
         "unread": could_read_nothing(frames),

@@ -1,4 +1,4 @@
-"""Persistence over time: share working by run, survival, failures and recoveries, outages, and a statement.
+"""Persistence over time: share working by run, survival, failures and recoveries, and a statement.
 
 A subject is an ARK at one URL, a *pair*. Inconclusive checks (blocked, a fault of arkaudit, a suspect run) are left
 out.
@@ -18,7 +18,7 @@ from crawler.model.observations import DESCRIBED, CommitmentOutcome, Family
 from reports.languages import N_
 from reports.languages.display import count_noun
 from reports.store.frames import Frames, Timeline
-from reports.tables.ark_statuses import FAMILY_COLUMNS, families
+from reports.tables.ark_statuses import families
 from reports.tables.definitions import (
     ARKS_COLUMN,
     TableDefinition,
@@ -31,7 +31,6 @@ from reports.tables.definitions import (
     side_by_side,
     text_column,
     token_column,
-    truth_column,
 )
 from reports.tables.overviews import section
 
@@ -173,21 +172,12 @@ def _in_groups(rows: pd.DataFrame, timeline: Timeline) -> pd.DataFrame:
 # -- tables
 
 
-def runs(frames: Frames) -> pd.DataFrame:
-    """Return one row per run, in order: its checks, and the status of all known ARKs after it."""
-    timeline = frames.timeline
-    table = timeline.runs.rename(columns={"is_suspect": "suspect"})
-    counts = pd.crosstab(timeline.checks["run"], families(timeline.checks["object"]).astype("str"))
-    counts = counts.rename(columns={str(family): name for family, name in FAMILY_COLUMNS.items()})
-    counts = counts.reindex(index=table.index, columns=[*FAMILY_COLUMNS.values()], fill_value=0)
-    table = pd.concat([table, counts, _status_counts(timeline, len(table))], axis="columns")
+def runs(timeline: Timeline) -> pd.DataFrame:
+    """Return one row per run, in order: the status of all ARKs known by then at their last conclusive check."""
+    table = pd.concat([timeline.runs, _status_counts(timeline, len(timeline.runs))], axis="columns")
     not_broken = table["working"] + table["failing"]
     proved = not_broken + table["confirmed_broken"]
-    return table.assign(
-        checked=table[list(FAMILY_COLUMNS.values())].sum(axis="columns"),
-        share_working=_share(table["working"], proved),
-        share_not_broken=_share(not_broken, proved),
-    )
+    return table.assign(share_working=_share(table["working"], proved), share_not_broken=_share(not_broken, proved))
 
 
 def _status_counts(timeline: Timeline, run_count: int) -> pd.DataFrame:
@@ -234,22 +224,6 @@ def _durations(timeline: Timeline) -> pd.DataFrame:
         medians = median_days(kaplan_meier(rows, _GROUP), _GROUP).rename(columns={"median": column})
         table = table.merge(medians, on=_GROUP, how="left")
     return table
-
-
-def outages(frames: Frames) -> pd.DataFrame:
-    """Return one row per outage of a host: consecutive runs in which it gave no answer."""
-    timeline = frames.timeline
-    spell = ["host", "spell"]
-    contacts = timeline.contacts[~_of_run(timeline, timeline.contacts, "is_suspect")].astype({"host": "str"})
-    contacts = contacts.assign(up=contacts["answered"] > 0)
-    contacts = contacts.assign(spell=contacts.groupby("host")["up"].cumsum())
-    silent = contacts[~contacts["up"]].groupby(spell, as_index=False)
-    rows = silent.agg(
-        since=("first_at", "min"), last_at=("last_at", "max"), runs=("run", "size"), failure=("failure", "last")
-    )
-    again = contacts.loc[contacts["up"], [*spell, "first_at"]].rename(columns={"first_at": "until"})
-    rows = rows.merge(again.assign(spell=again["spell"] - 1), on=spell, how="left")
-    return rows.assign(is_over=rows["until"].notna(), days=_days(rows["last_at"] - rows["since"]))
 
 
 def _best(timeline: Timeline) -> pd.DataFrame:
@@ -325,32 +299,6 @@ def _statement(row: Mapping[str, Any]) -> str:
 
 _GROUPING = token_column("grouping", "kind of group: all, naan or resolver")
 _GROUP_COLUMN = text_column("group", "the group: all, a NAAN, or a resolver")
-RUNS = TableDefinition(
-    "runs",
-    "Run by run",
-    "One row per run up to this one: its checks, and the status of all ARKs known by then at their last "
-    "conclusive check. A run is suspect if most hosts failed in it; its failures do not count against any "
-    "ARK.",
-    runs,
-    (
-        count_column("run_id", "number of the run", "number"),
-        moment_column("started_at", "start of the run"),
-        token_column("command", "command that started it"),
-        token_column("state", "running, finished, interrupted or failed"),
-        truth_column("suspect", "true if most hosts failed in it"),
-        text_column("reason", "why it is suspect; empty when it is not"),
-        count_column("checked", "ARKs at a URL that it judged", "ARKs at a URL"),
-        count_column("works", "of these, those that worked", "ARKs at a URL"),
-        count_column("fails", "of these, those that failed", "ARKs at a URL"),
-        count_column("unreachable", "of these, those whose server gave no answer", "ARKs at a URL"),
-        count_column("not_judged", "of these, those that could not be judged", "ARKs at a URL"),
-        count_column("working", "known by then, and working at their last conclusive check", "ARKs at a URL"),
-        count_column("failing", "known by then, and failing, not yet confirmed", "ARKs at a URL"),
-        count_column("confirmed_broken", "known by then, and confirmed broken", "ARKs at a URL"),
-        share_column("share_working", "working / (working + failing + confirmed_broken)"),
-        share_column("share_not_broken", "(working + failing) / (working + failing + confirmed_broken)"),
-    ),
-)
 
 SURVIVAL = TableDefinition(
     "survival",
@@ -372,25 +320,6 @@ SURVIVAL = TableDefinition(
         count_column("never_worked", "ARKs of the group that failed and never worked: not included", "ARKs at a URL"),
     ),
     is_listing=True,
-)
-
-OUTAGES = TableDefinition(
-    "outages",
-    "Outages of hosts",
-    "One row per outage: consecutive runs without any HTTP answer from a host; suspect runs are left out, "
-    "and the latest outage comes first. The real outage may have been longer.",
-    outages,
-    (
-        text_column("host", "host, with its port unless it is the default one"),
-        moment_column("since", "moment of its first failure"),
-        moment_column("last_at", "moment of the last failure that was seen"),
-        moment_column("until", "time of its first answer after that; empty without one"),
-        truth_column("is_over", "whether it has answered again"),
-        count_column("runs", "runs that saw it", "runs"),
-        number_column("days", "time from the first failure to the last that was seen", "days"),
-        token_column("failure", "how it failed last"),
-    ),
-    order=("-since", "host"),
 )
 
 PERSISTENCE = TableDefinition(
@@ -429,5 +358,3 @@ PERSISTENCE = TableDefinition(
     ),
     order=("rank", "-arks", "group"),
 )
-
-OVER_TIME = (RUNS, SURVIVAL, OUTAGES, PERSISTENCE)

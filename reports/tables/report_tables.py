@@ -65,7 +65,8 @@ TABLES = (
     listings.ARKS,
     listings.CITATIONS,
     listings.REQUESTS,
-    *persistence.OVER_TIME,
+    persistence.SURVIVAL,
+    persistence.PERSISTENCE,
 )
 _BY_NAME = {table.name: table for table in TABLES}
 
