@@ -1,4 +1,4 @@
-"""Costs of an audit for its hosts, their treatment, and omissions: pauses, limits, links, dead hosts."""
+"""Costs of an audit for its hosts, and their treatment: pauses, dead hosts, hosts that refuse programs."""
 
 from dataclasses import replace
 from typing import Any
@@ -8,7 +8,6 @@ import pytest
 
 from crawler.model import schema
 from crawler.model.observations import Question
-from crawler.sources.links import Rule, parse_refusal, refusal_text
 from crawler.verdicts.verdict import judge
 from reports.page.document import page
 from reports.store.frames import Frames, load_frames
@@ -48,20 +47,6 @@ def frames(tmp_path_factory: pytest.TempPathFactory) -> Frames:
                     traffic("http://n2t.net", requests=2, interval_s=2.0),
                     traffic("https://dead.example", requests=6, interval_s=1.0, given_up=DEAD_WORDS),
                 ],
-                schema.finding: [
-                    finding_row(
-                        GUIDE,
-                        Rule.REPEATED_PATH,
-                        refusal_text(Rule.REPEATED_PATH, 812, "https://library.example/x/x/x"),
-                    ),
-                    finding_row(
-                        "https://library.example/b",
-                        Rule.REPEATED_PATH,
-                        refusal_text(Rule.REPEATED_PATH, 8, "https://a.example/"),
-                    ),
-                    finding_row("this crawl", "max-pages", "stopped at 10 documents (--max-pages); 5 more were found"),
-                    finding_row(GUIDE, "incomplete", "the connection broke off after 120 bytes"),
-                ],
             },
         )
     )
@@ -74,10 +59,6 @@ def pause(number: int, host: str, asked_s: float, *, is_kept: bool, run_id: int 
 
 def traffic(host: str, **others: Any) -> dict[str, Any]:
     return {"run_id": 2, "host": host, "failures": 0, **others}
-
-
-def finding_row(subject: str, kind: str, detail: str) -> dict[str, Any]:
-    return {"run_id": 2, "document_id": 1, "subject": subject, "kind": str(kind), "detail": detail}
 
 
 def told_of(table: pd.DataFrame, *columns: str) -> list[tuple[Any, ...]]:
@@ -101,30 +82,9 @@ def test_host_row_has_treatment_and_reason_of_giving_up(frames: Frames) -> None:
     ]
 
 
-def test_refused_links_and_limits_are_counted(frames: Frames) -> None:
-    rows = told_of(politeness.LEFT_OUT.table(frames), "reason", "what", "place", "number")
-    assert rows == [
-        ("incomplete", "document", "library.example", 1),
-        ("max-pages", "document", "", 1),
-        ("not-asked", "question", "dead.example", 1),
-        ("trap-repeated-path", "link", "library.example", 820),
-    ]
-
-
-def test_omissions_have_an_example_and_a_reason(frames: Frames) -> None:
-    [refused] = told_of(politeness.LEFT_OUT.table(frames).tail(1), "example", "note")
-    assert refused == ("https://a.example/", "its path repeats itself")
-
-
 def test_old_run_without_these_records_has_empty_table(frames: Frames) -> None:
     nothing = {name: getattr(frames, name).head(0) for name in ("hops", "fetches", "pauses", "traffic")}
     assert politeness.HOSTS.table(replace(frames, **nothing)).empty
-
-
-@pytest.mark.parametrize("rule", list(Rule))
-def test_refused_links_can_be_parsed_from_the_report(rule: Rule) -> None:
-    first = "https://a.example/b?c=:, the first"
-    assert parse_refusal(rule, refusal_text(rule, 12, first)) == (12, first)
 
 
 # -- hosts that keep programs out

@@ -174,20 +174,6 @@ def refusal_text(rule: Rule, count: int, first: str) -> str:
     return f"links not followed: {count}, the first {first}: {WORDS[rule]}"
 
 
-def parse_refusal(kind: str, detail: str) -> tuple[int, str] | None:
-    """Return the number of refused links in a finding, and the first of them; None for any other finding.
-
-    >>> parse_refusal("trap-repeated-path", refusal_text(Rule.REPEATED_PATH, 3, "https://a.example/x/x/x"))
-    (3, 'https://a.example/x/x/x')
-    >>> parse_refusal("cut-off", "only the first 8 of 9 bytes were read") is None
-    True
-    """
-    if kind not in WORDS:
-        return None
-    count, _, rest = detail.removeprefix("links not followed: ").partition(", the first ")
-    return (int(count), rest.removesuffix(f": {WORDS[Rule(kind)]}")) if count.isdecimal() else None
-
-
 MOST_CHARS = 4096
 MOST_STEPS = 30
 MOST_DEPTH = 50

@@ -334,8 +334,8 @@ TOPICS = (
     Topic(
         "the-audit",
         N_("The audit itself"),
-        N_("All measures, the load on each host, and everything that was left out."),
-        ("summary", "hosts", "requests", "left_out"),
+        N_("All measures, and the load on each host."),
+        ("summary", "hosts", "requests"),
     ),
 )
 
@@ -380,7 +380,6 @@ _NOTHING = {
     "failures": N_("Nothing needs to be fixed."),
     "causes": N_("Nothing needs to be done."),
     "corrections": N_("No correction is certain enough to propose."),
-    "left_out": N_("Nothing was left out."),
 }
 _FIRST_TIME = N_("Nothing to compare with yet: this is the first audit of its kind in the store.")
 _NONE = N_("Nothing to report.")

@@ -1,16 +1,11 @@
-"""The tables of requests by host, and of everything that an audit left out on purpose."""
+"""The table of requests by host."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
-
 import pandas as pd
 
-from crawler.model.observations import ChainEnd, Family, ObjectOutcome, Question
+from crawler.model.observations import Family, ObjectOutcome, Question
 from crawler.model.resolving import REFUSING_STATUSES
-from crawler.sources.links import WORDS, Rule, parse_refusal
-from extractors.model.urls import authority_of
 from reports.store.frames import Frames
 from reports.tables.ark_statuses import ark_statuses
 from reports.tables.definitions import (
@@ -20,37 +15,15 @@ from reports.tables.definitions import (
     hosts_of,
     moment_column,
     number_column,
-    rows_of,
     tally,
     text_column,
-    token_column,
 )
-from reports.tables.overviews import HELD_BACK, own, sent_hops
+from reports.tables.overviews import HELD_BACK, sent_hops
 
-#: Findings about documents that were not read completely, and about crawls that ended early.
-LIMITS = (
-    "cut-off",
-    "time-limit",
-    "page-limit",
-    "source-limit",
-    "log-limit",
-    "incomplete",
-    "undecodable",
-    "not-fetched",
-    "nofollow-page",
-    "max-pages",
-    "max-time",
-)
-_NOT_ASKED = "its host seemed dead, or asked for a longer pause than the maximum; see requests.csv"
 #: The purpose of a question; all other questions test resolvers.
 _PURPOSES = {
     Question.OBJECT.value: "objects",
     **dict.fromkeys((Question.INFO.value, Question.DOUBLE.value, Question.SINGLE.value), "descriptions"),
-}
-_HELD_BACK = {
-    ObjectOutcome.SKIPPED: "examples and tests are recorded and never requested",
-    ObjectOutcome.ROBOTS: "its robots.txt asks programs not to",
-    ObjectOutcome.REFUSED_ADDRESS: "the address lies in a private network",
 }
 
 
@@ -124,62 +97,6 @@ def _blocked_arks(frames: Frames) -> pd.DataFrame:
 _CHECK = r"(a robot check: [^;]+)"
 
 
-def left_out(frames: Frames) -> pd.DataFrame:
-    """Return one row per reason and place; ordered by reason, then by number, the largest first, then by place."""
-    # Links that the crawl did not follow (traps, nofollow), by the host of their page.
-    refused = [
-        (kind, "link", authority_of(subject), link_words[1], WORDS[Rule(kind)], link_words[0])
-        for kind, subject, detail in rows_of(frames.findings[["kind", "subject", "detail"]])
-        if (link_words := parse_refusal(kind, detail))
-    ]
-    texts = ["reason", "what", "place", "example", "note"]
-    links = pd.DataFrame(refused, columns=[*texts, "count"])
-    links = links.astype({**dict.fromkeys(texts, "str"), "count": "int64"})
-    parts = pd.concat([*_items_not_requested(frames), *_cut_short(frames), links], ignore_index=True)
-    return parts.groupby(["reason", "what", "place", "note"], as_index=False).agg(
-        number=("count", "sum"), example=("example", "min")
-    )
-
-
-def _rows(examples: pd.Series, what: str, reason: Any, note: Any, place: pd.Series | None = None) -> pd.DataFrame:
-    """Return one row per item left out; its place is the host of the example by default."""
-    places = hosts_of(examples) if place is None else place
-    columns = {"reason": reason, "what": what, "place": places, "example": examples, "note": note}
-    return pd.DataFrame(columns, index=examples.index).astype("str").assign(count=1)
-
-
-def _items_not_requested(frames: Frames) -> Iterator[pd.DataFrame]:
-    """Yield items that were not requested: ARKs, by NAAN for examples, else by host; and documents."""
-    notes = {str(outcome): note for outcome, note in _HELD_BACK.items()}
-    arks = own(frames, frames.verdicts)
-    arks = arks[arks["object"].isin(list(notes))]
-    naans = "NAAN " + arks["naan"]
-    places = naans.where(arks["object"].eq(ObjectOutcome.SKIPPED), hosts_of(arks["request_url"]))
-    reasons = arks["object"].astype("str")
-    yield _rows(arks["request_url"], "ARK", reasons, reasons.map(notes), places)
-    documents = frames.documents[frames.documents["outcome"].isin(list(notes))]
-    reasons = documents["outcome"].astype("str")
-    yield _rows(documents["url"], "document", reasons, reasons.map(notes))
-
-
-def _cut_short(frames: Frames) -> Iterator[pd.DataFrame]:
-    """Yield documents and answers read in part, chains given up, and questions not sent."""
-    findings = frames.findings[frames.findings["kind"].isin(LIMITS)]
-    yield _rows(findings["subject"], "document", findings["kind"], "see findings.csv")
-    of_answer = ["run_id", "chain_end", "status", "body_complete", "asked_url", "final_url"]
-    asked = own(frames, frames.observations[of_answer])
-    cut = asked[~asked["body_complete"] & asked["status"].notna()]
-    given_up = asked[asked["chain_end"].eq(ChainEnd.TOO_MANY_REDIRECTS)]
-    for rows, reason, note in (
-        (cut, "body-limit", "the answer was read only in part"),
-        (given_up, "redirect-limit", "more redirects than would be followed"),
-    ):
-        yield _rows(rows["asked_url"], "answer", reason, note, hosts_of(rows["final_url"]))
-    hops = own(frames, frames.hops[["run_id", "sent", "url"]])
-    unsent = hops.loc[~hops["sent"].fillna(True).astype(bool), "url"]
-    yield _rows(unsent, "question", "not-asked", _NOT_ASKED)
-
-
 HOSTS = TableDefinition(
     "hosts",
     "Requests by host",
@@ -229,20 +146,4 @@ HOSTS = TableDefinition(
         number_column("mean_s", "mean time from a request to its answer", "seconds", varies=True),
     ),
     order=("-requests", "host"),
-)
-
-LEFT_OUT = TableDefinition(
-    "left_out",
-    "Left out, with reasons",
-    "One row per reason and place: items not requested, not followed, read only in part, or given up.",
-    left_out,
-    (
-        token_column("reason", "why: an object outcome, the limit that was hit, or the rule that refused a link"),
-        token_column("what", "ARK, document, answer, question or link"),
-        text_column("place", "NAAN or host; of a link, the host of its page"),
-        count_column("number", "number counted", "ARKs, documents, answers, questions or links"),
-        text_column("example", "one of them"),
-        text_column("note", "the reason in words"),
-    ),
-    order=("reason", "what", "-number", "place"),
 )

@@ -58,7 +58,6 @@ TABLES = (
     overviews.DOCUMENTS,
     listings.REPAIRS,
     politeness.HOSTS,
-    politeness.LEFT_OUT,
     listings.FINDINGS,
     actions.FAILURES,
     actions.CORRECTIONS,
