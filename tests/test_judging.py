@@ -13,7 +13,7 @@ from crawler.answers.page_copies import page_digest
 from crawler.model.observations import Observation, Question, TlsResult, Verdict
 from crawler.spiders.runs import judge_run, verdicts_of_run
 from crawler.store.store import Store
-from crawler.verdicts.remarks import Findings, RunFindings
+from crawler.verdicts.remarks import own_findings
 from extractors.find import find_arks
 from extractors.model.ark import Ark
 from tests.test_verdict import observation
@@ -39,13 +39,6 @@ def verdicts(targets: Iterable[tuple[Ark, str]], seen: Iterable[Observation | Tl
         run = begin_run(store)
         store.record(run, seen)
         return list(verdicts_of_run(store, run, targets))
-
-
-def run_findings(judged: Iterable[Verdict]) -> Findings:
-    findings = RunFindings()
-    for verdict in judged:
-        findings.on_verdict(verdict)
-    return findings.findings()
 
 
 def begin_run(store: Store, plan: dict[str, Any] | None = None) -> int:
@@ -106,15 +99,12 @@ def landing_hop(ark: str, url: str, **told: Any) -> Observation:
     return about(ark, chain=[302, 200], urls=[R + ark, url], **told)
 
 
-def test_arks_that_land_together_and_parts_of_one_object() -> None:
+def test_arks_that_land_together_and_parts_of_one_object_work() -> None:
     volume = "https://land.example/volume"
     arks = ["ark:12x45/x5", "ark:12x45/x7", "ark:12x45/x7/f1"]
     judged = list(verdicts(map(target, arks), [landing_hop(ark, volume, text="Maps") for ark in arks]))
     assert [each.object.outcome for each in judged] == ["resolved"] * 3
     assert all("1 other ARK ends at the same URL" in each.object.evidence for each in judged)
-    [(url, [finding])] = run_findings(judged).items()
-    assert (url, finding.kind) == (volume, "shared-landing")
-    assert finding.detail == "2 ARKs end here: ark:12x45/x5, ark:12x45/x7"
 
 
 @pytest.mark.parametrize("vector", vectors("repeated_pages"))
@@ -152,21 +142,13 @@ def test_parts_of_one_object_are_no_copies_of_its_page() -> None:
     assert {verdict.object.outcome for verdict in verdicts(map(target, arks), seen)} == {"resolved"}
 
 
-def test_one_ark_that_leads_to_two_objects() -> None:
-    ark = Ark.parse("ark:12x45/x5")
-    other = "https://other.example/ark:12x45/x5"
-    second = observation(Question.OBJECT, {"chain": [302, 200], "urls": [other, "https://land.example/2"]}, other)
-    judged = list(verdicts([target(str(ark)), (ark, other)], [landing_hop(str(ark), "https://land.example/1"), second]))
-    assert {subject: each.kind for subject, [each] in run_findings(judged).items()} == {str(ark): "split-object"}
-
-
 def test_a_record_and_a_page_that_are_another_arks() -> None:
     record = "erc:\nwho: A\nwhat: B\nwhen: 1\nwhere: https://r.example/ark:/12x45/qq9\n"
     page = "<title>Letters</title><link rel=canonical href='/ark:/12x45/qq7'>"
     seen = [about("ark:12x45/x5", type="text/html", body=page), about("ark:12x45/x5", Question.INFO, body=record)]
     [verdict] = verdicts([target("ark:12x45/x5")], seen)
-    [(subject, findings)] = run_findings([verdict]).items()
-    assert (subject, [each.kind for each in findings]) == ("ark:12x45/x5", ["foreign-record", "page-of-another"])
+    findings = list(own_findings(verdict))
+    assert [each.kind for each in findings] == ["foreign-record", "page-of-another"]
     assert [each.detail.rsplit(" ", 1)[-1] for each in findings] == ["ark:12x45/qq9", "ark:12x45/qq7"]
 
 
@@ -175,7 +157,8 @@ def test_record_with_an_about_field_is_its_own() -> None:
         "erc:\nwho: Rossi, Ada\nwhat: Chart of the coast\nwhen: 1784\nwhere: ark:12x45/x5\nabout: ark:12x45/harbours\n"
     )
     seen = [about("ark:12x45/x5"), about("ark:12x45/x5", Question.INFO, body=record)]
-    assert run_findings(verdicts([target("ark:12x45/x5")], seen)) == {}
+    [verdict] = verdicts([target("ark:12x45/x5")], seen)
+    assert not list(own_findings(verdict))
 
 
 def test_judging_a_store_again_gives_the_same(tmp_path: Path) -> None:
@@ -239,7 +222,6 @@ def test_interrupted_judging_keeps_its_batches_and_resumes_to_the_same(tmp_path:
     resumed, few = judge_interrupted(tmp_path / "resumed.db", 1100, 50)
     assert (every, few, kept) == (1202, 202, [1000, 1000])
     assert resumed == whole
-    assert [row[4] for row in whole["finding"]] == ["shared-landing"]
 
 
 def test_verdicts_on_another_basis_are_judged_again(tmp_path: Path) -> None:

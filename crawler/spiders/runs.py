@@ -41,7 +41,7 @@ from crawler.verdicts.readings import (
     readings_of,
     settle,
 )
-from crawler.verdicts.remarks import RunFindings, own_findings
+from crawler.verdicts.remarks import own_findings
 from crawler.verdicts.verdict import (
     JUDGING_CPU_S,
     TOO_LONG_TO_JUDGE,
@@ -280,11 +280,6 @@ def judge_run(
         store.record_verdicts(run_id, judge_targets())
         return
     store.record_verdicts(run_id, judge_targets(), recorded, own_findings)
-    findings = RunFindings()
-    for ark, url in store.landing_urls(run_id):
-        findings.on_landing(ark, url)
-    for subject, run_findings in findings.findings().items():
-        store.record_findings(run_id, subject, run_findings)
 
 
 def judge_settled(

@@ -216,22 +216,6 @@ class ArkTables(Database):
         with self.transaction() as connection:
             latest.note_verdicts(connection, run_id, is_resumed=bool(recorded))
 
-    def landing_urls(self, run_id: int) -> Iterator[tuple[Ark, str]]:
-        """Yield the working ARKs of a run with the final URLs of their redirects, in the order of the verdicts."""
-        verdict = schema.verdict.c
-        query = (
-            select(verdict.verdict_id, verdict.final_url, *ARK_PARTS)
-            .join_from(schema.verdict, schema.ark)
-            .where(
-                verdict.run_id == run_id,
-                verdict.object.in_(_WORKING),
-                verdict.hop_count > 0,
-                verdict.final_url.is_not(None),
-            )
-        )
-        for rows in self.pages(query, verdict.verdict_id):
-            yield from ((ark_of(row), row.final_url) for row in rows)
-
     def _verdict_values(self, connection: Connection, run_id: int, verdict: Verdict) -> dict[str, Any]:
         services: dict[str, ServiceVerdict[Any]] = {
             "object": verdict.object,

@@ -1,18 +1,15 @@
-"""Make remarks on a chain (conformance, safety, changes on the way), and collect the findings of a whole run."""
+"""Make remarks on a chain (conformance, safety), and find records and pages of other ARKs."""
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from itertools import pairwise
 from urllib.parse import unquote
 
 from crawler.answers.facts import AnswerFacts
 from crawler.model.crawl_requests import site_of
-from crawler.model.observations import ChainEnd, Family, Hop, MetadataOutcome, Observation, TlsResult, Verdict
+from crawler.model.observations import Family, Hop, MetadataOutcome, Observation, TlsResult, Verdict
 from extractors.find import find_arks
-from extractors.model.ark import Ark
 from extractors.model.documents import Finding
 from extractors.model.normalize import LABEL
 from extractors.model.urls import host_name_of, split_url
@@ -26,32 +23,19 @@ _TLS_WORDS: Mapping[str, str] = {
     "unknown-issuer": "is signed by an unknown authority",
     "wrong-host": "is for another host",
 }
-#: NAANs of terms and agents, which are expected to resolve to a definition (2023, table 2).
-EXPECTED_TO_RESOLVE = frozenset({"99152", "99166"})
 
 
 TlsResults = Mapping[tuple[str, int], TlsResult]
 
 
 def chain_remarks(answer: Observation) -> Iterator[str]:
-    """Return remarks on the way to an object: permanent redirects, lost encryption, another domain, many steps."""
+    """Return remarks on the way to an object: permanent redirects, lost encryption, many steps."""
     hops = answer.hops
     for hop, following in pairwise(hops):
         if hop.status in (301, 308) and is_resolvers(hop, following):
             yield f"the resolver {host_name_of(hop.url)} redirects with {hop.status}, and should with 302 or 307"
         if _scheme(hop.url) == "https" and _scheme(following.url) == "http":
             yield f"from https to plain http: {host_name_of(hop.url)} leads to http://{host_name_of(following.url)}"
-        is_secured = _scheme(hop.url) == "http" and _scheme(following.url) == "https"
-        if is_secured and host_name_of(hop.url) == host_name_of(following.url):
-            yield f"https works: {host_name_of(hop.url)} itself leads there from http"
-    if any(hop.status == 303 for hop in hops[:-1]) and answer.end is ChainEnd.ANSWERED:
-        yield "the chain has a 303: the answer is related to the object"
-    for number, (hop, following) in enumerate(pairwise(hops)):
-        # A resolver's redirect normally leads to another domain. The first redirect of the chain may still be a move.
-        before, after = site_of(hop.url), site_of(following.url)
-        has_moved = not LABEL.search(hop.url) or _path(hop.url) == _path(following.url)
-        if before != after and (has_moved or number == 0):
-            yield f"the registered domain changes from {before} to {after}"
     count = len(hops) - 1
     given_up = [f"{clients} ({most})" for most, clients in MOST_REDIRECTS.items() if count > most]
     if given_up:
@@ -105,15 +89,6 @@ def plain_remarks(hops: Sequence[Hop], tls: TlsResults) -> Iterator[str]:
             yield f"https works: the certificate of {host} is valid, but it was requested by plain http"
 
 
-def metadata_remarks(answer: Observation, object_answer: Observation) -> Iterator[str]:
-    """Remark that another site than the object's describes it, which is allowed (2023, 5.1)."""
-    if object_answer.end is not ChainEnd.ANSWERED:
-        return
-    describing, holding = site_of(answer.final_url), site_of(object_answer.final_url)
-    if describing != holding:
-        yield f"the description is given by {describing}, the object by {holding}"
-
-
 def is_resolvers(hop: Hop, following: Hop) -> bool:
     """Return True if a redirect is a resolver's own: its URL requests an ARK, and the target is not the same path
     elsewhere.
@@ -136,61 +111,18 @@ def _path(url: str) -> str:
     return url.split("://", 1)[-1].partition("/")[2]
 
 
-# -- findings that need all verdicts of a run: shared landing pages, split objects, foreign records
-
+# -- findings about single ARKs
 
 #: The number of ARKs that a finding names; the tables list all.
 MOST_NAMED = 10
 
-Findings = dict[str, tuple[Finding, ...]]
-
-
-@dataclass(slots=True)
-class RunFindings:
-    """Findings of a whole run, collected from its verdicts; a finding alone is not an error.
-
-    ``shared-landing``: ARKs of several objects end at one URL, which may be right for all of them, or for none.
-    ``split-object``: one ARK ends at several URLs, by the resolvers in its citations. ``foreign-record``: the record
-    for one ARK names another. ``page-of-another``: the landing page names another. ``did-you-mean``: an ARK is not
-    found, and one that differs from it by a single edit works.
-    """
-
-    _landed: defaultdict[str, set[Ark]] = field(default_factory=lambda: defaultdict(set))
-    """The objects whose ARKs end at each URL."""
-    _ends: defaultdict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
-    """The URLs at which each ARK ends, without scheme and ``www``."""
-    _own: list[tuple[str, Finding]] = field(default_factory=list)
-
-    def on_verdict(self, verdict: Verdict) -> None:
-        """Collect the findings of one more verdict."""
-        self._own += ((str(verdict.ark), finding) for finding in own_findings(verdict))
-        is_landed = verdict.object.outcome.family is Family.WORKS and len(verdict.hops) > 1
-        if verdict.final_url is not None and is_landed:
-            self.on_landing(verdict.ark, verdict.final_url)
-
-    def on_landing(self, ark: Ark, url: str) -> None:
-        """Note the end of the redirects of an ARK that works."""
-        self._landed[url].add(ark.base)
-        self._ends[str(ark)].add(url.partition("://")[2].removeprefix("www."))
-
-    def findings(self) -> Findings:
-        """Return the findings by their subject: a URL or an ARK."""
-        by_subject: dict[str, list[Finding]] = defaultdict(list)
-        for url, landed in self._landed.items():
-            if len(landed) > 1:
-                words = f"{len(landed)} ARKs end here: {_name_list(map(str, landed))}"
-                by_subject[url].append(Finding("shared-landing", words))
-        for ark, urls in self._ends.items():
-            if len(urls) > 1:
-                words = f"it ends at {len(urls)} places: {_name_list(urls)}"
-                by_subject[ark].append(Finding("split-object", words))
-        for subject, finding in self._own:
-            by_subject[subject].append(finding)
-        return {subject: tuple(dict.fromkeys(findings)) for subject, findings in sorted(by_subject.items())}
-
 
 def own_findings(verdict: Verdict) -> Iterator[Finding]:
-    """Return the findings about an ARK that its verdict alone supports."""
+    """Return the findings about an ARK that its verdict supports.
+
+    ``foreign-record``: its record names another ARK. ``page-of-another``: its landing page names another.
+    ``did-you-mean``: it is not found, and one that differs from it by a single edit works.
+    """
     if verdict.object.outcome.family is Family.WORKS:
         yield from _foreign(verdict)
     if verdict.did_you_mean is not None:

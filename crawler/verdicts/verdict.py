@@ -34,15 +34,7 @@ from crawler.model.resolving import INFLECTED, requests_sent, same_host
 from crawler.verdicts.access import OBJECT_RULES, RenderedFacts, is_app_shell, judge_rendered
 from crawler.verdicts.commitment import COMMITMENT_RULES, CommitmentFacts, about_policy
 from crawler.verdicts.inflection import judge_inflections
-from crawler.verdicts.remarks import (
-    EXPECTED_TO_RESOLVE,
-    TlsResults,
-    another_remarks,
-    chain_remarks,
-    metadata_remarks,
-    plain_remarks,
-    tls_remarks,
-)
+from crawler.verdicts.remarks import TlsResults, another_remarks, chain_remarks, plain_remarks, tls_remarks
 from crawler.verdicts.rules import RuleTable, VerdictRule
 from extractors.model.ark import Ark
 from extractors.model.naan import RegistryEntry
@@ -232,7 +224,7 @@ def judge(answers: AnswersByQuestion, *, context: VerdictContext | None = None) 
         final_url=answer.final_url if answer.end is ChainEnd.ANSWERED else None,
         hops=answer.hops,
         requests=requests_sent(sent),
-        remarks=tuple(dict.fromkeys(_remarks(answers, access, describing, around))),
+        remarks=tuple(dict.fromkeys(_remarks(answers, access, around))),
         rests_on=tuple(dict.fromkeys(other.asked_url for other in shared if other)),
         naan_policy=_naan_policy(around.registered),
     )
@@ -414,9 +406,7 @@ def _naan_policy(registered: RegistryEntry | None) -> Mapping[str, Any]:
 # -- remarks
 
 
-def _remarks(
-    answers: AnswersByQuestion, access: ObjectAccess, describing: Sequence[Question], around: VerdictContext
-) -> Iterator[str]:
+def _remarks(answers: AnswersByQuestion, access: ObjectAccess, around: VerdictContext) -> Iterator[str]:
     asked, answer = answers[Question.OBJECT].seen, access.answer.seen
     yield from asked.remarks
     if access.way in WAYS:
@@ -427,10 +417,6 @@ def _remarks(
     yield from tls_remarks(asked.hops, around.tls)
     if access.way is not Question.OBJECT:
         yield from tls_remarks(answer.hops, around.tls)
-    for question in describing[:1]:
-        yield from metadata_remarks(answers[question].seen, answer)
     is_explained = access.verdict.outcome is ObjectOutcome.EXPLAINED and access.answer.is_success
     if is_explained and ObjectFacts(access.answer).regional is None:
         yield f"withdrawn without 410: the page that explains this has the status {answer.status}"
-    if access.family is not Family.WORKS and answer.ark.naan in EXPECTED_TO_RESOLVE:
-        yield "this NAAN is for terms and agents, which are expected to resolve"
