@@ -334,7 +334,7 @@ HOW_LONG = r"(?<=times) (?:over \d+ s|within a second)"
 
 #: Tables that hold all that is published of a run; the others count and compare their rows.
 _LISTINGS = (
-    "summary", "documents", "repairs", "hosts", "findings", "failures", "arks", "citations",
+    "summary", "documents", "repairs", "hosts", "failures", "arks", "citations",
     "requests",
 )  # fmt: skip
 

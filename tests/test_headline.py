@@ -1,17 +1,19 @@
 """The verdict in one sentence: all its forms, with the numbers of the tables."""
 
 import re
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from crawler.store.store import Store
 from reports.store.frames import Frames, load_frames
-from reports.tables.headline import Counts, counts_of, headline
+from reports.tables.headline import Counts, audit_subject, counts_of, headline
 from reports.tables.report_tables import Tables
 from tests.test_history import GUIDE, ONE, OTHER, audit
 from tests.vectors import vectors
@@ -38,6 +40,16 @@ def test_every_verdict_names_its_denominator_in_correct_number(
 def test_the_numbers_are_those_of_the_tables(frames: Frames, tables: Tables) -> None:
     counts = counts_of(frames, tables)
     assert counts == Counts(3, 1, 1, 4, causes=3, day=date(2026, 11, 20))
+
+
+def test_the_subject_has_the_findings_about_the_whole_run(frames: Frames) -> None:
+    crawl = {"subject": "this crawl", "kind": "max-pages", "detail": "stopped at 10 documents (--max-pages)"}
+    of_naan = {"subject": "NAAN 12x45", "kind": "unregistered-naan", "detail": "NAAN 12x45 is not in the registry"}
+    findings = pd.concat([frames.findings, pd.DataFrame([crawl, of_naan])], ignore_index=True)
+    said = audit_subject(replace(frames, findings=findings)).sentences
+    assert [sentence for sentence in said if sentence not in audit_subject(frames).sentences] == [
+        "this crawl: stopped at 10 documents (--max-pages)."
+    ]
 
 
 def test_it_is_compared_with_the_run_before_or_with_the_one_that_was_chosen(tmp_path: Path) -> None:

@@ -203,10 +203,11 @@ def test_workbook_equals_the_tables(book: Any, report: Report) -> None:
 
 
 def test_oversized_cell_text_is_cut_with_a_remark(report: Report) -> None:
-    long = report.tables["findings"].assign(detail="x" * (LONGEST_CELL + 1))
-    cut = Report(report.frames, {**report.tables, "findings": long})
+    long = report.tables["documents"].assign(findings="x" * (LONGEST_CELL + 1))
+    cut = Report(report.frames, {**report.tables, "documents": long})
     [data] = content(cut, "xlsx").values()
-    value = openpyxl.load_workbook(io.BytesIO(data))["findings"]["C2"].value
+    [*_, last] = next(openpyxl.load_workbook(io.BytesIO(data))["documents"].iter_rows(min_row=2, max_row=2))
+    value = last.value
     assert len(value) <= LONGEST_CELL
     assert value.endswith("(cut)")
 

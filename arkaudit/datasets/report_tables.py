@@ -151,7 +151,6 @@ DATASET_REPORT = (
     listings.REPAIRS,
     CHECK_FAILURES,
     listings.CITATIONS,
-    listings.FINDINGS,
 )
 
 

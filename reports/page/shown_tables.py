@@ -325,7 +325,7 @@ TOPICS = (
         "documents-read",
         N_("Documents"),
         N_("Results by document, citations, and repaired line breaks."),
-        ("documents", "citations", "repairs", "findings"),
+        ("documents", "citations", "repairs"),
     ),
     Topic("every-ark", N_("ARKs"), N_("Every ARK at every URL where it was cited or requested."), ("arks",)),
     Topic(

@@ -19,7 +19,7 @@ from crawler.model.outcomes import (
 )
 from reports.store.frames import Frames
 from reports.store.selections import OBJECT
-from reports.store.typed_columns import vocabulary
+from reports.store.typed_columns import JOINT, vocabulary
 from reports.tables.definitions import PAIR
 
 FAMILY = vocabulary(Family)
@@ -128,6 +128,13 @@ def citation_counts(mentions: pd.DataFrame, by: str | list[str]) -> pd.DataFrame
     return rows.agg(
         citations=("citation_id", "nunique"), documents=("document_id", "nunique"), first_document=("document", "first")
     )
+
+
+def findings_about(frames: Frames, subjects: pd.Series) -> pd.Series:
+    """Return the findings about each of *subjects*, a document, an ARK or a NAAN, as one text; missing without any."""
+    rows = frames.findings.sort_values(["subject", "kind", "detail"])
+    words = (rows["kind"] + ": " + rows["detail"]).groupby(rows["subject"]).agg(JOINT.join)
+    return subjects.map(words).astype("str")
 
 
 def with_counts(rows: pd.DataFrame, columns: list[str]) -> pd.DataFrame:

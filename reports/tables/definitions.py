@@ -170,7 +170,7 @@ OBJECT_COLUMN = token_column("object", "outcome of the object service at this UR
 UNITS = (
     N_("ARKs"), N_("ARKs at a URL"),
     N_("HTTP status"), N_("by measure"), N_("citations"), N_("code points from 0"), N_("days"),
-    N_("documents"), N_("findings"), N_("number"), N_("number from 1"), N_("page number from 1"), N_("pauses"),
+    N_("documents"), N_("number"), N_("number from 1"), N_("page number from 1"), N_("pauses"),
     N_("places"), N_("redirects"), N_("requests"), N_("seconds"), N_("periods"),
 )  # fmt: skip
 

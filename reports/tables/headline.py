@@ -228,6 +228,7 @@ def audit_subject(frames: Frames, language: Language = ENGLISH) -> AuditSubject:
     sentences = (
         _audit_sentence(run, subject, frames.store, language),
         *_unread_sentence(frames.documents, language),
+        *_finding_sentences(frames),
         *_check_sentences(frames, again, language),
     )
     return AuditSubject(f"{subject}, {language.numeric_day(run['started_at'])}", sentences, facts)
@@ -267,6 +268,17 @@ def _unread_sentence(documents: pd.DataFrame, language: Language) -> Iterator[st
             if more
             else names,
         )
+
+
+def _finding_sentences(frames: Frames) -> Iterator[str]:
+    """Yield the findings about no document, ARK or NAAN: the crawl ended early, a folder is empty, answers were pruned."""
+    findings = frames.findings
+    subjects = findings["subject"]
+    is_in_table = (
+        subjects.isin(frames.documents["url"]) | subjects.isin(frames.arks["ark"]) | subjects.str.startswith("NAAN ")
+    )
+    for subject, detail in rows_of(findings.loc[~is_in_table, ["subject", "detail"]]):
+        yield f"{subject}: {detail}."
 
 
 def _seeds(run: Mapping[str, Any]) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from functools import lru_cache
-from operator import attrgetter, itemgetter
+from operator import itemgetter
 
 import pandas as pd
 
@@ -22,6 +22,7 @@ from reports.tables.ark_statuses import (
     cited_urls,
     families,
     family_counts,
+    findings_about,
     judged_mentions,
     last_answers,
 )
@@ -145,6 +146,7 @@ def arks(frames: Frames) -> pd.DataFrame:
         rows = rows.merge(of_ark, on="ark_id", how="left")
     is_amiss = rows["family"].ne(Family.WORKS)
     promises = rows["commitment_parsed"]
+    findings = findings_about(frames, rows["ark"])
     return rows.assign(
         last_good_url=rows["good_url"].where(is_amiss),
         last_good_at=rows["good_at"].where(is_amiss),
@@ -153,6 +155,7 @@ def arks(frames: Frames) -> pd.DataFrame:
         guarantor=first_commitment_field(promises, "guarantor", "who"),
         naan_policy=by_identity(rows["naan_policy"], naan_policy_words),
         did_you_mean=by_identity(rows["did_you_mean"], itemgetter("ark")),
+        remarks=rows["remarks"].str.cat(findings, sep=JOINT, na_rep="").str.removeprefix(JOINT).str.removesuffix(JOINT),
         attention=rows["family"].map(ATTENTION.index).astype("Int64"),
     )
 
@@ -261,7 +264,7 @@ ARKS = TableDefinition(
         EVIDENCE_COLUMN,
         text_column("metadata_evidence", "evidence for the metadata outcome"),
         text_column("commitment_evidence", "evidence for the commitment outcome"),
-        text_column("remarks", "further remarks"),
+        text_column("remarks", "further remarks, and findings about the ARK"),
     ),
     order=("attention", "-asked", "-citations", "ark", "request_url"),
     is_listing=True,
@@ -297,20 +300,6 @@ CITATIONS = TableDefinition(
     ),
     order=("document", "ordinal"),
     is_listing=True,
-)
-
-FINDINGS = TableDefinition(
-    "findings",
-    "Findings",
-    "One row per finding: unreadable documents, other contents of documents, resolved readings of doubtful "
-    "ARKs, and conclusions from several verdicts.",
-    attrgetter("findings"),
-    (
-        text_column("subject", "subject of the finding, mostly a document"),
-        token_column("kind", "kind of finding"),
-        text_column("detail", "the finding in words"),
-    ),
-    order=("subject", "kind", "detail"),
 )
 
 REQUESTS = TableDefinition(

@@ -16,6 +16,7 @@ from reports.tables.ark_statuses import (
     best,
     citation_counts,
     family_counts,
+    findings_about,
     judged_mentions,
     with_counts,
 )
@@ -67,6 +68,7 @@ def naans(frames: Frames) -> pd.DataFrame:
         organization=organizations_of(frames.registered, rows["naan"]),
         shoulders=rows["naan"].map(tally(statuses, ["naan"], "shoulder", most=_MOST_SHOULDERS)),
         outcomes=rows["naan"].map(tally(statuses, ["naan"], "outcome")),
+        remarks=findings_about(frames, "NAAN " + rows["naan"]),
         policy=rows["naan"].map(policies.groupby("naan")["policy"].agg(JOINT.join)).astype("str"),
     )
 
@@ -127,13 +129,14 @@ def documents(frames: Frames) -> pd.DataFrame:
     counts = (
         _cited_in(mentions, "document_id"),
         mentions["repairs"].fillna("").ne("").groupby(mentions["document_id"]).sum().rename("repaired"),
-        frames.findings.groupby("document_id").agg(findings=("finding_id", "size")),
     )
     rows = frames.documents.rename(columns={"url": "document"})
     rows["led_to"] = rows["final_url"].where(rows["outcome"].eq(DocumentOutcome.REDIRECTED))
     for columns in counts:
         rows = rows.merge(columns, on="document_id", how="left")
-    return with_counts(rows, ["citations", "arks", *FAMILY_COLUMNS.values(), "repaired", "findings"])
+    return with_counts(rows, ["citations", "arks", *FAMILY_COLUMNS.values(), "repaired"]).assign(
+        findings=findings_about(frames, rows["document"])
+    )
 
 
 def _cited_in(mentions: pd.DataFrame, by: str) -> pd.DataFrame:
@@ -194,6 +197,7 @@ NAANS = TableDefinition(
         text_column("purpose", "purpose of the NAAN (draft-kunze-ark-38, table 2)"),
         text_column("expected_to_resolve", "whether its ARKs are expected to resolve: yes or maybe"),
         truth_column("long_term_reference", "whether its ARKs are fit for long-term reference"),
+        text_column("remarks", "that the copy of the NAAN registry lacks it; empty if it does not, or is incomplete"),
     ),
     order=("-arks", "naan"),
 )
@@ -241,7 +245,7 @@ DOCUMENTS = TableDefinition(
         ARKS_COLUMN,
         *FAMILY_COUNT_COLUMNS,
         count_column("repaired", "citations that typesetting or markup had broken", "citations"),
-        count_column("findings", "remarks about the document", "findings"),
+        text_column("findings", "what could not be read, with the reason, and remarks about its citations and links"),
     ),
     order=("-fails", "document"),
 )

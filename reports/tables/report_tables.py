@@ -58,7 +58,6 @@ TABLES = (
     overviews.DOCUMENTS,
     listings.REPAIRS,
     politeness.HOSTS,
-    listings.FINDINGS,
     actions.FAILURES,
     actions.CORRECTIONS,
     listings.ARKS,
