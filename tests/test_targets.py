@@ -8,7 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reports.remediation.targets import TargetMove, same_object, target_moves, targets_text
+from reports.store.frames import load_frames
+from reports.store.inventory import read_inventory
+from reports.tables.definitions import rows_of
+from reports.tables.report_tables import Tables
 from tests.loopback import RawServer, check_rows, reply, run_command
+from tests.report_world import BTV_AT_GALLICA, BTV_AT_N2T, LANDING, MUSEUM, write_world
 from tests.vectors import vectors
 
 
@@ -49,6 +54,26 @@ def test_target_is_written_exactly_unless_a_spreadsheet_might_run_it(layout: str
     text = targets_text(moves, layout)
     assert exact in text
     assert (call in text) == (layout != "table")
+
+
+def test_table_of_arks_has_the_old_the_present_and_the_expected_target(tmp_path: Path) -> None:
+    ours = tmp_path / "ours.csv"
+    ours.write_text(f"ark,url\nark:12148/btv1b8449691v,{LANDING}\n")
+    frames = load_frames(write_world(tmp_path / "world.db"), inventory=read_inventory(ours))
+    table = Tables(frames)["arks"]
+    rows = {
+        row[0]: row[1:]
+        for row in rows_of(table[["request_url", "last_good_url", "final_url", "object", "status", "expected_url"]])
+    }
+    assert rows[BTV_AT_N2T] == (None, LANDING, "resolved", 200, LANDING)
+    assert rows[BTV_AT_GALLICA] == (None, BTV_AT_GALLICA, "broken", 404, LANDING)
+    assert rows[MUSEUM] == (None, MUSEUM, "broken", 404, None)
+
+
+def test_places_to_fix_have_what_was_probably_meant(tmp_path: Path) -> None:
+    table = Tables(load_frames(write_world(tmp_path / "world.db")))["failures"]
+    meant = {(row[0], row[1]) for row in rows_of(table[["ark", "did_you_mean"]]) if row[1]}
+    assert meant == {("ark:53355/cl010120339", "ark:53355/cl010120338")}
 
 
 @pytest.mark.promise

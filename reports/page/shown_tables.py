@@ -306,7 +306,7 @@ TOPICS = (
         "to-mend",
         N_("Places to fix"),
         N_("Each failing citation, with its place, its text and a correction if known."),
-        ("failures", "corrections", "causes"),
+        ("failures", "causes"),
     ),
     Topic(
         "over-time",
@@ -358,7 +358,6 @@ _FIRST = {
     ),
     "causes": ("number", "cause", "grade", "citations", "arks", "documents", "host", "fault", "advice", "contact"),
     "citations": ("ark", "object", "document", "page", "as_written", "repairs", "confidence"),
-    "corrections": ("as_written", "correct", "document", "page", "why", "because"),
     "documents": ("document", "citations", "arks", "works", "fails", "unreachable", "not_judged", "title"),
     "failures": ("ark", "document", "page", "as_written", "should_be", "cause", "object", "context", "number"),
     "inventory": ("ark", "finding", "title", "collection", "expected_url", "final_url"),
@@ -379,7 +378,6 @@ _NOTHING = {
     "inventory": N_("No list of your own ARKs was given."),
     "failures": N_("Nothing needs to be fixed."),
     "causes": N_("Nothing needs to be done."),
-    "corrections": N_("No correction is certain enough to propose."),
 }
 _FIRST_TIME = N_("Nothing to compare with yet: this is the first audit of its kind in the store.")
 _NONE = N_("Nothing to report.")

@@ -1,1 +1,1 @@
-"""Causes of failures, corrections of citations, and new targets of resolvers."""
+"""Causes of failures, with corrections of citations, and new targets of resolvers."""

@@ -1,29 +1,27 @@
-"""The tables of actions: failures by cause, so that one fix repairs many; their places; corrections for editors."""
+"""The tables of actions: failures by cause, so that one fix repairs many, and their places with corrections."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from functools import lru_cache, partial
+from operator import itemgetter
 from typing import Any
 
 import pandas as pd
 
 from crawler.history.ark_status import ArkState
-from crawler.model.observations import Family
-from extractors.model.documents import Role
 from reports.languages import ENGLISH, Language
 from reports.languages.display import escape_invisible
-from reports.remediation.causes import ADVICE, Cause, Fault, grade
-from reports.remediation.correcting import Place, correction
+from reports.remediation.causes import ADVICE, Fault, grade
 from reports.store.frames import Frames
-from reports.store.typed_columns import JOINT
-from reports.tables.ark_statuses import archived_copies, families, judged_mentions
+from reports.tables.ark_statuses import archived_copies
 from reports.tables.definitions import (
     ARCHIVED_COLUMNS,
     ARK_COLUMN,
     ARKS_COLUMN,
     ASKED_COLUMNS,
     ASKED_URL_COLUMN,
+    DID_YOU_MEAN_COLUMN,
     DOCUMENT_COLUMN,
     DOCUMENTS_COLUMN,
     EVIDENCE_COLUMN,
@@ -37,6 +35,7 @@ from reports.tables.definitions import (
     TableDefinition,
     ark_column,
     bases_of,
+    by_identity,
     count_column,
     in_order,
     map_distinct,
@@ -131,8 +130,10 @@ def _common(texts: pd.Series) -> str | None:
 def failures(frames: Frames) -> pd.DataFrame:
     """Return one row per failing ARK, URL and citing place; sorted by the number of its cause, known problems last."""
     places = frames.mentions.drop(columns=["ark", "naan"])
+    meant = by_identity(frames.verdicts["did_you_mean"], itemgetter("ark"))
+    meant_arks = frames.verdicts[PAIR].assign(did_you_mean=meant)
     rows = diagnosed_failures(frames)
-    for of_pair in (places, archived_copies(frames), frames.latest[[*PAIR, "state", "first_strike_at"]]):
+    for of_pair in (places, meant_arks, archived_copies(frames), frames.latest[[*PAIR, "state", "first_strike_at"]]):
         rows = rows.merge(of_pair, on=PAIR, how="left")
     rows = with_known(frames, rows)
     known_rows, rows = rows[rows["known"].notna()], rows[rows["known"].isna()]
@@ -241,6 +242,7 @@ FAILURES = TableDefinition(
         ASKED_COLUMNS[0],
         _SHOULD_BE,
         _BECAUSE,
+        DID_YOU_MEAN_COLUMN,
         *LAST_GOOD_COLUMNS,
         *ARCHIVED_COLUMNS,
         ASKED_URL_COLUMN,
@@ -251,79 +253,5 @@ FAILURES = TableDefinition(
         KNOWN_COLUMN,
         EVIDENCE_COLUMN,
     ),
-    is_listing=True,
-)
-
-
-# Corrections for editors.
-
-_OF_PLACE = [
-    "as_written",
-    "repaired",
-    "role",
-    "repairs",
-    "confidence",
-    "resolver",
-    "family",
-    "cause",
-    "should_be",
-    "did_you_mean",
-    "archived_copy",
-]
-
-
-def corrections(frames: Frames) -> pd.DataFrame:
-    """Return one row per place in a document with a citation to correct, and the correction."""
-    failing = diagnosed_failures(frames)[[*PAIR, "cause", "should_be"]]
-    rows = judged_mentions(frames, "object", "did_you_mean")
-    rows = rows.merge(failing, on=PAIR, how="left").merge(archived_copies(frames), on=PAIR, how="left")
-    rows = rows[rows["repairs"].fillna("").ne("") | rows["did_you_mean"].notna() | rows["cause"].notna()]
-    rows = with_known(frames, rows)
-    rows = rows[rows["known"].isna()]
-    rows = rows.assign(family=families(rows["object"]))
-    fixes = [correction(_place(row)) for row in records_of(rows[_OF_PLACE])]
-    columns: dict[str, Any] = {
-        name: [getattr(fix, name, None) for fix in fixes] for name in ("correct", "why", "because")
-    }
-    rows = rows.assign(**columns)
-    return rows[rows["why"].notna()]
-
-
-def _place(row: dict[str, Any]) -> Place:
-    meant = row["did_you_mean"] if isinstance(row["did_you_mean"], dict) else {}
-    return Place(
-        as_written=row["as_written"],
-        repaired=row["repaired"],
-        role=Role(row["role"]),
-        repairs=tuple(row["repairs"].split(JOINT)) if row["repairs"] else (),
-        is_ambiguous=row["confidence"] == "ambiguous",
-        has_resolver=bool(row["resolver"]) or "://" in row["repaired"],
-        family=Family(row["family"]),
-        cause=Cause(row["cause"]) if row["cause"] else None,
-        works_at=row["should_be"] if row["should_be"] and "://" in row["should_be"] else None,
-        meant_ark=meant.get("ark"),
-        meant_url=meant.get("url"),
-        archived_copy=row["archived_copy"],
-    )
-
-
-CORRECTIONS = TableDefinition(
-    "corrections",
-    "Corrections for editors",
-    "One row per citation to correct, in the order of the documents; only certain corrections. These are "
-    "repaired citations, ARKs that were meant, and other forms or resolvers, if they work. If only a web "
-    "archive has a copy, it may be cited next to the ARK.",
-    corrections,
-    (
-        DOCUMENT_COLUMN,
-        *PLACE_COLUMNS,
-        text_column("correct", "corrected text; empty if only an archived copy is known"),
-        token_column("why", "did-you-mean, other-form, other-resolver, repaired or archived-copy"),
-        text_column("because", "why, in words", is_ours=True),
-        text_column("context", "text around it"),
-        ark_column("ark", "ARK in normal form, as cited"),
-        *ARCHIVED_COLUMNS,
-    ),
-    order=("document", "ordinal", "request_url"),
     is_listing=True,
 )

@@ -130,6 +130,9 @@ ARCHIVED_COLUMNS = (
     moment_column("archived_at", "moment of that capture"),
 )
 KNOWN_COLUMN = text_column("known", "known problem: the reason and the accepted outcome in your list; empty for others")
+DID_YOU_MEAN_COLUMN = ark_column(
+    "did_you_mean", "the suggested ARK that works, if this ARK is not found; empty without one"
+)
 EXPECTED_URL_COLUMN = url_column("expected_url", "expected URL in the inventory; empty without one")
 EVIDENCE_COLUMN = text_column("object_evidence", "evidence for the object outcome")
 FAULT_COLUMN = token_column("fault", "party that can start the repair: citation, resolver, landing-host or nobody")

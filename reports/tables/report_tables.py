@@ -59,7 +59,6 @@ TABLES = (
     listings.REPAIRS,
     politeness.HOSTS,
     actions.FAILURES,
-    actions.CORRECTIONS,
     listings.ARKS,
     listings.CITATIONS,
     listings.REQUESTS,
