@@ -19,6 +19,7 @@ import crawler.spiders.archive_members
 import crawler.store.store
 from extractors.archives.members import ArchiveMember
 from extractors.extraction import Extraction
+from reports.page.document import REQUESTS
 from reports.store.frames import load_frames
 from reports.tables.report_tables import Tables
 from tests import preloaded
@@ -333,16 +334,14 @@ HOW_LONG = r"(?<=times) (?:over \d+ s|within a second)"
 
 
 #: Tables that hold all that is published of a run; the others count and compare their rows.
-_LISTINGS = (
-    "summary", "documents", "repairs", "hosts", "failures", "arks", "citations",
-    "requests",
-)  # fmt: skip
+_LISTINGS = ("summary", "documents", "repairs", "hosts", "failures", "arks", "citations")
 
 
 def tables(store: Path) -> dict[str, pd.DataFrame]:
     """Return those tables of the newest run, without values that differ between any two runs."""
-    report = Tables(load_frames(store))
-    found = {name: report[name] for name in _LISTINGS}
+    frames = load_frames(store)
+    report = Tables(frames)
+    found = {name: report[name] for name in _LISTINGS} | {REQUESTS.name: REQUESTS.table(frames)}
     left_out = {
         name: [column for column in table if column in _OF_TIME_OR_COST or column.endswith("_s")]
         for name, table in found.items()

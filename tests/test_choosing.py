@@ -7,9 +7,9 @@ import pytest
 
 from crawler.model import schema
 from crawler.store import StoreUnopenable
+from reports.page.document import REQUESTS
 from reports.store.frames import Frames, load_frames
 from reports.tables.filters import Choice, select_part
-from reports.tables.listings import REQUESTS
 from reports.tables.report_tables import TABLES, Tables
 from tests.report_world import (
     BPT,

@@ -97,8 +97,8 @@ def test_a_file_is_utf8_with_lf_and_iso_moments(written: ReportPaths) -> None:
     assert naans.startswith(b'"naan","organization","arks"')
     assert '"12148","Bibliothèque nationale de France",2,3,2,2,0,0,0,1,1,'.encode() in naans
     assert all(b"\r" not in path.read_bytes() for path in written.tables.values())
-    requests = pd.read_csv(written.tables["requests"])
-    assert set(requests["at"]) == {"2026-11-20T10:00:00.123Z"}
+    hosts = pd.read_csv(written.tables["hosts"])
+    assert set(hosts["first_at"]) == {"2026-11-20T10:00:00.123Z"}
     resolvers = list(csv.DictReader(written.tables["resolvers"].open(encoding="utf-8", newline="")))
     assert [row["http_only"] for row in resolvers if row["role"] == "resolver"] == [
         "false", "false", "", "true", "false",
@@ -225,7 +225,7 @@ def test_when_the_disk_is_full_nothing_half_written_stays(
     open_file = Path.open
 
     def until_full(path: Path, *arguments: Any) -> Any:
-        return open_file(Path("/dev/full") if path.name == "requests.csv" else path, *arguments)
+        return open_file(Path("/dev/full") if path.name == "citations.csv" else path, *arguments)
 
     monkeypatch.setattr(Path, "open", until_full)
     with pytest.raises(UserMistake, match="No space left on device"):

@@ -23,7 +23,7 @@ from reports.languages import ENGLISH
 from reports.languages.display import escape_invisible, link
 from reports.page import document as pages
 from reports.page import shown_tables
-from reports.page.charts import Chart
+from reports.page.charts import Chart, by_naan
 from reports.page.document import CHART_TABLES, SCRIPTS, charts_of, page
 from reports.page.shown_tables import TOPICS, change_lists, columns_of, pack_rows
 from reports.page.translations import WORDS
@@ -373,18 +373,18 @@ def test_more_rows_than_the_page_holds_are_counted(
 # -- charts
 
 
-def charts(tables: TablesByName) -> list[Chart]:
-    return [chart for name in CHART_TABLES for chart in charts_of(name, tables[name], ENGLISH)]
+def charts(tables: TablesByName, frames: Frames) -> list[Chart]:
+    return [chart for name in CHART_TABLES for chart in charts_of(name, tables[name], frames, ENGLISH)]
 
 
-def test_charts_hold_the_numbers_of_their_tables(tables: TablesByName) -> None:
-    by_naan, *services = charts(tables)
-    names = by_naan.option["yAxis"]["data"]
+def test_charts_hold_the_numbers_of_their_tables(tables: TablesByName, frames: Frames) -> None:
+    of_naans, *services = charts(tables, frames)
+    names = of_naans.option["yAxis"]["data"]
     assert names[0] == "Bibliothèque nationale de France 12148"
     unnamed = tables["naans"].loc[tables["naans"]["organization"].isna(), "naan"]
     assert len(unnamed)
     assert set(unnamed) <= set(names)  # a NAAN without a known owner is listed alone
-    drawn = {series["name"]: [point["value"] for point in series["data"]] for series in by_naan.option["series"]}
+    drawn = {series["name"]: [point["value"] for point in series["data"]] for series in of_naans.option["series"]}
     assert drawn["works"] == tables["naans"]["works"].tolist()
     assert drawn["no answer today"] == tables["naans"]["unreachable"].tolist()
     assert [chart.name for chart in services] == ["service-object", "service-metadata", "service-commitment"]
@@ -408,7 +408,7 @@ def test_a_chart_of_many_naans_draws_the_small_ones_together(tables: TablesByNam
     many = pd.concat([tables["naans"].assign(naan=str(number)) for number in range(10000, 10004)], ignore_index=True)
     for works in (100, 1):  # also where the others together are more than the greatest
         great = many.assign(works=many["works"].where(many.index != 0, works))
-        bars = next(charts_of("naans", great, ENGLISH)).option
+        bars = by_naan(great, ENGLISH).option
         assert bars["yAxis"]["data"][-1] == "19 other NAANs"
         drawn = sum(each["value"] for series in bars["series"] for each in series["data"])
         assert drawn == great[["works", "fails", "unreachable", "not_judged"]].sum().sum()

@@ -15,6 +15,7 @@ from arkaudit.output.reporting import MOST_NAANS, main_table, summary_lines
 from crawler.model import schema
 from crawler.model.outcomes import BEST_FIRST, FAMILY_OF, CommitmentOutcome, Family, MetadataOutcome, ObjectOutcome
 from reports.languages.display import ColumnType
+from reports.page.document import REQUESTS
 from reports.store.frames import Frames, load_frames
 from reports.tables import overviews
 from reports.tables.definitions import DTYPES, rows_of
@@ -265,8 +266,8 @@ def test_citation_keeps_written_and_repaired_text(tables: TablesByName) -> None:
     ]
 
 
-def test_every_request_can_be_traced(tables: TablesByName) -> None:
-    requests = tables["requests"]
+def test_every_request_can_be_traced(frames: Frames) -> None:
+    requests = REQUESTS.table(frames)
     assert len(requests) == 9
     slow = requests[requests["ark"].eq("ark:13960/t2s47dp7t")]
     moment = pd.Timestamp(MOMENT)

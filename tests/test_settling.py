@@ -20,6 +20,7 @@ from crawler.spiders.runs import judge_run, settle_readings
 from crawler.store.store import Store
 from extractors.find import find_arks
 from extractors.wraps.reasons import Reason
+from reports.store.frames import load_frames
 from tests.interrupted import Command, counts, tables
 from tests.loopback import ON_LOOPBACK, RawServer, check_rows, explained_rows, read_csv, reply, run_command, select
 from tests.test_history import GUIDE, events, moment, seen
@@ -156,7 +157,7 @@ def test_every_asked_reading_is_reported_with_its_requests(letter: Letter) -> No
     assert "ark:12x48/b5kp7w" not in told, "one answer settles nothing"
     [remarks] = [row["remarks"] for row in letter.table("arks") if row["ark"] == "ark:12x45/q5kp7w"]
     assert "unsettled-reading: " in remarks
-    requested = {row["url"] for row in letter.table("requests")}
+    requested = set(load_frames(letter.store).hops["url"])
     for name in ("12x45/n4kp7w", "12x45/n4kp", "12x46/s5kp7w", "12x45/h57w", "12x45/h5-7w"):
         assert f"{letter.url}/ark:/{name}" in requested
 

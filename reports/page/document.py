@@ -41,8 +41,11 @@ from reports.tables.definitions import (
     ark_column,
     count_column,
     moment_column,
+    number_column,
     records_of,
+    text_column,
     token_column,
+    url_column,
 )
 from reports.tables.headline import audit_subject, counts_of, headline
 from reports.tables.known import KNOWN
@@ -152,6 +155,7 @@ def page_pieces(
         "more_causes": len(tables["causes"]) - len(cards),
         "charts": charts,
         "comparison": change_lists(tables["changes"], texts) if frames.since or frames.previous else [],
+        "details": [detail.name for detail in DETAILS],
         "topics": [(topic, [parts[name].shown for name in topic.tables]) for topic in TOPICS],
     }
     title = texts.mark(lambda language: audit_subject(frames, language).title)
@@ -161,12 +165,12 @@ def page_pieces(
     }
     facts = audit_subject(frames).facts
     told = {
-        "tables": {definition.name: table_description(definition) for definition in (*TABLES, LIFE)},
+        "tables": {definition.name: table_description(definition) for definition in (*TABLES, *DETAILS)},
         "audit": f"{facts['store']}, {facts.get('run', '')}",
         "advice": ADVICE,
     }
     data = {name: part.rows_packed for name, part in parts.items()}
-    data[LIFE.name] = pack_rows(_lives(frames), LIFE.columns)
+    data |= {detail.name: pack_rows(detail.table(frames), columns_of(detail)) for detail in DETAILS}
     scripted = {
         code: {**_script_values(list(own_sentences), language), **texts.fill_marks(for_scripts, code)}
         for code, language in LANGUAGES.items()
@@ -343,7 +347,7 @@ _WORTH_A_LOOK = {
 }
 
 
-# -- the history of an ARK
+# -- the details of an ARK: its history, and every request about it
 
 
 def _lives(frames: Frames) -> pd.DataFrame:
@@ -354,7 +358,7 @@ def _lives(frames: Frames) -> pd.DataFrame:
     best = rows.sort_values(["family", "object"]).drop_duplicates(["ark_id", "run_id"])
     ordered = best.sort_values(["place", "started_at", "run_id"], ignore_index=True)
     ordered = ordered.assign(ark=names["ark"].take(ordered["place"].to_numpy()).array)
-    return ordered.rename(columns={"run_id": "run", "started_at": "at"})[[column.name for column in LIFE.columns]]
+    return ordered.rename(columns={"run_id": "run", "started_at": "at"})
 
 
 LIFE = TableDefinition(
@@ -370,3 +374,39 @@ LIFE = TableDefinition(
         token_column("object", "best outcome of the object service"),
     ),
 )
+
+
+def _requests(frames: Frames) -> pd.DataFrame:
+    """Return one row per hop of a question about an ARK."""
+    key = ["ark", "request_url", "question", "attempt"]
+    asked = frames.observations[["observation_id", *key]]
+    # Sort the texts once for all hops.
+    turn = asked.groupby(key, observed=True, dropna=False).ngroup()
+    of_hop = ["observation_id", "ordinal", "url", "status", "location", "error", "at", "elapsed_s"]
+    rows = frames.hops[of_hop].rename(columns={"ordinal": "hop"})
+    return rows.merge(asked.assign(turn=turn), on="observation_id")
+
+
+REQUESTS = TableDefinition(
+    "requests",
+    "Every request",
+    "One row per request for an ARK, redirects included.",
+    _requests,
+    (
+        ark_column("ark", "ARK of the request"),
+        url_column("request_url", "URL of the object question that the request belongs to"),
+        token_column("question", "the question: object, ?info, ??, ?, control, another form of the ARK …"),
+        count_column("attempt", "which attempt at this question", "number from 1"),
+        count_column("hop", "which request of the chain", "number from 1"),
+        url_column("url", "URL that was requested"),
+        count_column("status", "HTTP status of the answer; empty without an answer", "HTTP status"),
+        text_column("location", "Location header as received, or target of a page that refreshes at once"),
+        text_column("error", "error message, if there was no answer"),
+        moment_column("at", "moment of the answer or failure", varies=True),
+        number_column("elapsed_s", "time from the request to the answer", "seconds", varies=True),
+    ),
+    order=("turn", "hop"),
+)
+
+#: The tables of the page that the report does not have.
+DETAILS = (LIFE, REQUESTS)

@@ -331,12 +331,7 @@ TOPICS = (
     Topic(
         "services-given", N_("Services"), N_("The three ARK services: object, metadata and commitment."), ("services",)
     ),
-    Topic(
-        "the-audit",
-        N_("The audit itself"),
-        N_("All measures, and the load on each host."),
-        ("summary", "hosts", "requests"),
-    ),
+    Topic("the-audit", N_("The audit itself"), N_("All measures, and the load on each host."), ("summary", "hosts")),
 )
 
 #: Printed tables: those that count.
@@ -361,7 +356,6 @@ _FIRST = {
     "documents": ("document", "citations", "arks", "works", "fails", "unreachable", "not_judged", "title"),
     "failures": ("ark", "document", "page", "as_written", "should_be", "cause", "object", "context", "number"),
     "inventory": ("ark", "finding", "title", "collection", "expected_url", "final_url"),
-    "requests": ("ark", "question", "url", "status", "error", "location", "elapsed_s"),
 }
 
 

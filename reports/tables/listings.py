@@ -1,4 +1,4 @@
-"""The listings: one row per ARK and URL, citation, finding or request. Every count can be traced to them."""
+"""The listings: one row per ARK and URL, or per citation. Every count can be traced to them."""
 
 from __future__ import annotations
 
@@ -49,13 +49,11 @@ from reports.tables.definitions import (
     STATE_COLUMN,
     STATUS_COLUMN,
     TableDefinition,
-    ark_column,
     by_identity,
     count_column,
     first_commitment_field,
     in_order,
     moment_column,
-    number_column,
     rows_of,
     tally,
     text_column,
@@ -184,17 +182,6 @@ def citations(frames: Frames) -> pd.DataFrame:
     return rows.assign(again=rows["decided"].gt(1)).join(examples, on="citation_id")
 
 
-def requests(frames: Frames) -> pd.DataFrame:
-    """Return one row per hop of a question about an ARK."""
-    key = ["ark", "request_url", "question", "attempt"]
-    asked = frames.observations[["observation_id", *key]]
-    # Sort the texts once for all hops.
-    turn = asked.groupby(key, observed=True, dropna=False).ngroup()
-    of_hop = ["observation_id", "ordinal", "url", "status", "location", "error", "at", "elapsed_s"]
-    rows = frames.hops[of_hop].rename(columns={"ordinal": "hop"})
-    return rows.merge(asked.assign(turn=turn), on="observation_id")
-
-
 @lru_cache(maxsize=2)
 def check_characters(frames: Frames) -> pd.DataFrame:
     """Return one row per ARK that is cited or judged: the `check` of its check character, and `suggestions`.
@@ -300,27 +287,5 @@ CITATIONS = TableDefinition(
         OBJECT_COLUMN,
     ),
     order=("document", "ordinal"),
-    is_listing=True,
-)
-
-REQUESTS = TableDefinition(
-    "requests",
-    "Every request",
-    "One row per request for an ARK, redirects included: how each verdict can be traced.",
-    requests,
-    (
-        ark_column("ark", "ARK of the request"),
-        url_column("request_url", "URL of the object question that the request belongs to"),
-        token_column("question", "the question: object, ?info, ??, ?, control, another form of the ARK …"),
-        count_column("attempt", "which attempt at this question", "number from 1"),
-        count_column("hop", "which request of the chain", "number from 1"),
-        url_column("url", "URL that was requested"),
-        count_column("status", "HTTP status of the answer; empty without an answer", "HTTP status"),
-        text_column("location", "Location header as received, or target of a page that refreshes at once"),
-        text_column("error", "error message, if there was no answer"),
-        moment_column("at", "moment of the answer or failure", varies=True),
-        number_column("elapsed_s", "time from the request to the answer", "seconds", varies=True),
-    ),
-    order=("turn", "hop"),
     is_listing=True,
 )

@@ -61,7 +61,6 @@ TABLES = (
     actions.FAILURES,
     listings.ARKS,
     listings.CITATIONS,
-    listings.REQUESTS,
     persistence.SURVIVAL,
     persistence.PERSISTENCE,
 )

@@ -20,7 +20,7 @@ from reports.tables.report_tables import TABLES, Report
 from reports.tables.summary import REQUESTS_SENT
 
 #: Tables whose rows depend on the order of answers (which ARK represents a shoulder), or that only hold times.
-LEFT_OUT = frozenset({"requests", "persistence"})
+LEFT_OUT = frozenset({"persistence"})
 #: The number of attempts at a host that gives no answer, which depends on timing.
 _ATTEMPTS = re.compile(r"; asked \d+ times(?:; before: [\w ,-]+)?")
 #: The duration of attempts, and the number of questions.
