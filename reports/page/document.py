@@ -51,7 +51,6 @@ from reports.tables.headline import audit_subject, counts_of, headline
 from reports.tables.known import KNOWN
 from reports.tables.persistence import runs
 from reports.tables.report_tables import TABLES
-from reports.tables.services import ALL
 from reports.tables.summary import REQUESTS_SENT, sentences
 from reports.tables.wording import FAILURE_MEANINGS, FAMILY_MEANINGS, TOKEN_NAMES
 
@@ -127,7 +126,7 @@ def charts_of(name: str, table: pd.DataFrame, frames: Frames, language: Language
         case "naans" if len(table):
             charts = (by_naan(table, language),)
         case "services":
-            of_all = table[table["grouping"].eq(ALL) & table["service"].ne("level")]
+            of_all = table[table["service"].ne("level")]
             charts = by_service(of_all, language) if len(of_all) else ()
         case "survival":
             curves = (survival_of(table, group, language) for group in ("naan", "resolver"))

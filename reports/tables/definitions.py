@@ -150,7 +150,6 @@ CITED_COLUMNS = (
 COMMITTED_COLUMN = count_column("committed", "ARKs with a stated commitment", "ARKs")
 STATE_COLUMN = token_column("state", "status after all checks; empty when it is not known")
 STATUS_COLUMN = count_column("status", "HTTP status of the last answer; empty without an answer", "HTTP status")
-GUARANTOR_COLUMN = text_column("guarantor", "who makes the commitment, in the provider's words")
 ASKED_URL_COLUMN = url_column("request_url", "URL requested for the object")
 ARKS_COLUMN = count_column("arks", "distinct ARKs of this row", "ARKs")
 CITATIONS_COLUMN = count_column(
