@@ -59,7 +59,7 @@ DTYPES = {
     "findings": {"document_id": "Int64", "kind": "str"},
     "arks": {"ark_id": "Int64", "naan": "str"},
     "mentions": {"page": "Int64", "role": "category", "confidence": "category", "repairs": "str"},
-    "observations": {"question": "category", "chain_end": "category", "body_complete": "boolean"},
+    "observations": {"question": "category", "chain_end": "category"},
     "hops": {"ordinal": "Int64", "status": "Int64", "elapsed_s": "Float64", "at": "datetime64[ms, UTC]"},
     "tls": {"port": "Int64", "trusted": "boolean"},
     "pauses": {"host": "str", "asked_s": "Float64", "is_kept": "boolean"},
