@@ -17,7 +17,7 @@ from crawler.store.store import Store
 from reports.languages import ENGLISH
 from reports.page.over_time import survival_of
 from reports.store.frames import Frames, Timeline, load_frames
-from reports.store.selections import CONTACTS, JUDGED_RUNS, OBJECT, STANDINGS, empty_columns
+from reports.store.selections import JUDGED_RUNS, OBJECT, STANDINGS, empty_columns
 from reports.tables import persistence
 from reports.tables.persistence import kaplan_meier, median_days
 from reports.tables.report_tables import Tables
@@ -90,8 +90,7 @@ def timeline_of(histories: list[list[str | None]], suspect: list[bool]) -> Timel
     ]
     checks = pd.DataFrame(rows, columns=["pair", "run", "object"])
     checks = checks.astype({"pair": "Int64", "run": "int16", "object": OBJECT})
-    standings, contacts = (empty_columns(each).frame() for each in (STANDINGS, CONTACTS))
-    return Timeline(StatusPolicy(), runs, checks, standings, contacts)
+    return Timeline(StatusPolicy(), runs, checks, empty_columns(STANDINGS).frame())
 
 
 @given(HISTORIES, st.lists(st.booleans(), min_size=8, max_size=8))

@@ -21,7 +21,6 @@ from crawler.model.observations import Problem
 from crawler.model.schema import (
     ark,
     assessment,
-    contact,
     document,
     event,
     finding,
@@ -65,7 +64,6 @@ from reports.store.selections import (
     COMPARED_LATEST,
     COMPARED_MENTIONS,
     COMPARED_OBSERVATIONS,
-    CONTACTS,
     DOCUMENTS,
     EVENTS,
     FETCH_OF,
@@ -392,7 +390,7 @@ def registered_names(registry: Registry) -> pd.DataFrame:
     return frame_of(REGISTERED, [(naan, *values) for naan, values in sorted(rows.items())])
 
 
-# All runs up to a given one: every check, every status, every host.
+# All runs up to a given one: every check, every status.
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -409,8 +407,6 @@ class Timeline:
     """One row per verdict, by pair and run; `run` is the position of its run in `runs`."""
     standings: pd.DataFrame
     """One row per pair: its status, and the metadata and commitment outcomes of its last verdict."""
-    contacts: pd.DataFrame
-    """One row per run and host; `run` as in `checks`."""
 
 
 def timeline(connection: Connection, run_id: int) -> Timeline:
@@ -431,21 +427,15 @@ def timeline(connection: Connection, run_id: int) -> Timeline:
         .order_by(run.c.started_at, run.c.run_id),
     )
     numbers = {int(key): at for at, key in enumerate(runs["run_id"])}
-
-    def of_runs(selection: Selection, query: Select[Any], of_run: Any, order: str) -> pd.DataFrame:
-        """Return the rows of these runs; `run`, the position of the run, replaces its number."""
-        rows = load(connection, selection, query.where(of_run.in_(numbers)).order_by(None))
-        rows = rows.assign(run=rows["run_id"].map(numbers).astype("int16")).drop(columns="run_id")
-        return rows.sort_values([order, "run"], ignore_index=True)
-
     together = (latest.c.ark_id == verdict.c.ark_id) & (latest.c.request_url == verdict.c.request_url)
-    checks = query_of(CHECKS).join_from(verdict, latest, together)
+    query = query_of(CHECKS).join_from(verdict, latest, together)
     standings = query_of(STANDINGS).join_from(latest, ark)
     standings = standings.outerjoin(verdict, verdict.c.verdict_id == latest.c.verdict_id)
+    checks = load(connection, CHECKS, query.where(without_index(verdict.c.run_id).in_(numbers)).order_by(None))
+    checks = checks.assign(run=checks["run_id"].map(numbers).astype("int16")).drop(columns="run_id")
     return Timeline(
         policy_of(connection),
         runs,
-        of_runs(CHECKS, checks, without_index(verdict.c.run_id), "pair"),
+        checks.sort_values(["pair", "run"], ignore_index=True),
         load(connection, STANDINGS, standings.where(literal(run_id != NO_RUN))),
-        of_runs(CONTACTS, query_of(CONTACTS), contact.c.run_id, "host"),
     )

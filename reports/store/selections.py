@@ -36,7 +36,6 @@ from crawler.model.outcomes import MementoOutcome
 from crawler.model.schema import (
     ark,
     assessment,
-    contact,
     document,
     event,
     finding,
@@ -254,7 +253,7 @@ COMPARED_LATEST = select_columns(verdict, "verdict_id", "ark_id", "request_url",
 EVENTS = select_columns(
     event, "event_id", "run_id", "ark_id", "request_url", "at", "event", "detail", ark=ark.c.ark, naan=ark.c.naan
 )
-#: All runs up to a given one: the runs, their checks, the status of ARKs, and the hosts contacted.
+#: All runs up to a given one: the runs, their checks, and the status of ARKs.
 JUDGED_RUNS = select_columns(
     run, "run_id", "started_at", "command", "state", is_suspect=assessment.c.is_suspect, reason=assessment.c.reason
 )
@@ -267,10 +266,6 @@ STANDINGS: Selection = {
     ark.c.naan.label("naan"): WORD,
     latest.c.host.label("host"): WORD,
     func.json_extract(verdict.c.commitment_parsed, "$.level").label("level"): WORD,
-}
-CONTACTS: Selection = {
-    **select_columns(contact, "run_id", "answered", "met", "silent", "first_at", "last_at", "failure"),
-    contact.c.host.label("host"): WORD,
 }
 #: Entries of the NAAN registry for a NAAN.
 REGISTERED: Mapping[str, Dtype] = dict.fromkeys(("naan", "organization", "contact"), TEXT)
