@@ -40,7 +40,6 @@ from extractors.model.ark import Ark
 from extractors.model.documents import Finding
 
 _FAILING = [outcome for outcome in ObjectOutcome if outcome.family is Family.FAILS]
-_WORKING = [outcome for outcome in ObjectOutcome if outcome.family is Family.WORKS]
 #: Outcomes that reached the object itself, at the final URL of the verdict.
 _LANDED = (ObjectOutcome.RESOLVED, ObjectOutcome.RELATED, ObjectOutcome.WORKS_ELSEWHERE)
 #: Maximum number of documents whose dates are compared, the first that were fetched.

@@ -6,7 +6,7 @@ import pandas as pd
 
 from crawler.model.observations import DESCRIBED, ChainEnd, CommitmentOutcome, DocumentOutcome, Question
 from extractors.model.naan import SHARED_NAANS
-from extractors.model.urls import authority_of, split_url
+from extractors.model.urls import authority_of
 from reports.store.frames import Frames
 from reports.store.typed_columns import JOINT
 from reports.tables.ark_statuses import (
@@ -249,18 +249,3 @@ DOCUMENTS = TableDefinition(
     ),
     order=("-fails", "document"),
 )
-
-
-def section(document: str) -> str:
-    """Return the section of a document: its host and first path segment, or its folder.
-
-    >>> section("https://library.example/maps/vaux/1.html"), section("https://library.example/guide.html")
-    ('library.example/maps/', 'library.example/')
-    >>> section("papers/thesis.pdf"), section("https://[broken/x")
-    ('papers/', 'https://[broken/')
-    """
-    parts = split_url(document)
-    if parts.scheme not in ("http", "https") or parts.fault is not None:
-        return document.rpartition("/")[0] + "/"
-    first, slash, _ = parts.path.lstrip("/").partition("/")
-    return f"{authority_of(document)}/{first}/" if slash else f"{authority_of(document)}/"

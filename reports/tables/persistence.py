@@ -15,6 +15,7 @@ import pandas as pd
 
 from crawler.history.ark_status import ArkState
 from crawler.model.observations import DESCRIBED, CommitmentOutcome, Family
+from extractors.model.urls import authority_of, split_url
 from reports.languages import N_
 from reports.languages.display import count_noun
 from reports.store.frames import Frames, Timeline
@@ -32,7 +33,6 @@ from reports.tables.definitions import (
     text_column,
     token_column,
 )
-from reports.tables.overviews import section
 
 # The Kaplan-Meier estimator of survival, for subjects that were observed for different times.
 
@@ -245,6 +245,21 @@ def _best(timeline: Timeline) -> pd.DataFrame:
         first_at=("first_seen_at", "min"),
         last_at=("checked_at", "max"),
     )
+
+
+def section(document: str) -> str:
+    """Return the section of a document: its host and first path segment, or its folder.
+
+    >>> section("https://library.example/maps/vaux/1.html"), section("https://library.example/guide.html")
+    ('library.example/maps/', 'library.example/')
+    >>> section("papers/thesis.pdf"), section("https://[broken/x")
+    ('papers/', 'https://[broken/')
+    """
+    parts = split_url(document)
+    if parts.scheme not in ("http", "https") or parts.fault is not None:
+        return document.rpartition("/")[0] + "/"
+    first, slash, _ = parts.path.lstrip("/").partition("/")
+    return f"{authority_of(document)}/{first}/" if slash else f"{authority_of(document)}/"
 
 
 def persistence(frames: Frames) -> pd.DataFrame:
