@@ -123,7 +123,7 @@ def test_hostile_input_takes_time_in_line_with_its_length(work: Callable[[int], 
 def test_text_after_an_ark_costs_nothing() -> None:
     arks = "".join(f"see ark:/12148/b{number}-\n{number % 7} " for number in range(100))
     more = arks + "x y " * 2_000_000
-    assert seconds(lambda: find_arks(more)) < LINEAR * seconds(lambda: find_arks(arks), 2)
+    assert seconds(lambda: find_arks(more), 5) < LINEAR * seconds(lambda: find_arks(arks), 5)
 
 
 def test_labels_within_an_ark_are_read_a_few_times_only() -> None:

@@ -171,7 +171,6 @@ class Crawl(_Section):
     sitemaps: bool = True
     """True to read the sitemaps named in robots.txt."""
     oai: Harvest = Harvest()
-    """Format of the lines of ``log:``, as Apache or nginx write it; the common formats by default."""
 
 
 class Resolve(_Section):
