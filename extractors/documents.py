@@ -194,11 +194,6 @@ class Document:
         return f"<Document {self.name!r}: {len(self.mentions)} mentions, {len(self.findings)} findings>"
 
 
-def whole_arks(document: Document) -> Iterator[Ark]:
-    """Return the ARKs of *document* that needed no decision: evidence for other documents."""
-    return (mention.ark for mention in document.mentions if mention.is_complete)
-
-
 def documents_in_file(path: Path, name: str | None = None) -> Iterator[ArchiveMember | Document]:
     """Yield the documents in one local file, named by *name*; a file that can't be opened gives a finding."""
     name = document_name(path) if name is None else name

@@ -75,10 +75,10 @@ class Extraction:
         """The findings about the document."""
         return self.reading.findings
 
-    @property
-    def whole(self) -> frozenset[Ark]:
-        """The document's ARKs that needed no decision: evidence for other documents."""
-        return frozenset(mention.ark for mention in self.mentions if mention.is_complete)
+
+def whole_arks(mentions: Iterable[Mention]) -> frozenset[Ark]:
+    """Return the ARKs of *mentions* in a document that needed no decision: evidence for other documents."""
+    return frozenset(mention.ark for mention in mentions if mention.is_complete)
 
 
 def extraction_of(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Generic, TypeVar
 
@@ -20,6 +20,7 @@ from extractors.extraction import (
 )
 from extractors.model.documents import Finding, Reading
 from extractors.model.formats import Format, format_of, package_format
+from extractors.processes.codec import result_type
 from extractors.processes.worker import (
     Worker,
     WorkerDied,
@@ -165,6 +166,9 @@ def failed_extraction(failure: WorkerError, media_type: str | None) -> Extractio
 T = TypeVar("T")
 S = TypeVar("S")
 
+#: A module-level function that converts a part and its extraction; None for a part that is no member.
+Make = Callable[[Any, Extraction | None], S]
+
 #: The sizes at which a batch is full. A PDF takes about `_PDF_WEIGHT` times longer than a text of its size.
 BATCH_BYTES = 2**18
 BATCH_DOCUMENTS = 64
@@ -173,42 +177,60 @@ _PDF_WEIGHT = 16
 AHEAD = 3
 
 
-class BatchReader(Generic[T, S]):
-    """Reads items in batches with *read*, a module-level function, in the processes of an executor.
+@dataclass(frozen=True, slots=True)
+class ReadMembers(Generic[S]):
+    """Reads members within the time limit of a document, and applies *make* to each with its extraction."""
 
-    If a process dies over a batch, each item of it is read alone; *failed* makes the result of one that fails again.
-    *is_too_small* decides whether a first and only batch is read here by *read_small* (None: send it to a process).
-    *read_here* is tried for every item first.
+    make: Make[S]
+    with_links: bool
+
+    @property
+    def returns(self) -> Any:
+        """The return type of a call (`extractors.processes.codec.result_type`)."""
+        return list[result_type(self.make)]  # type: ignore[misc]
+
+    def __call__(self, members: Sequence[ArchiveMember]) -> list[S]:
+        """Return the result of `make` for each of *members*; one that takes too long is read only partly."""
+        return [self.make(member, extraction_in_time(member, with_links=self.with_links)) for member in members]
+
+
+class PartReader(Generic[S]):
+    """Reads parts in batches in the processes of an executor, and applies *make*, a module-level function, to each.
+
+    A part is a member to read, or anything else, which *make* gets without an extraction. *read_here* is tried for
+    every member first. If *reads_few_here*, a first and only batch of small documents is read in this process.
+
+    If a process dies over a batch, each member of it is read alone. *read* replaces the function that reads a batch.
     """
 
     def __init__(
         self,
         executor: WorkerExecutor,
-        read: Callable[[Sequence[T]], list[S]],
-        failed: Callable[[T, WorkerError], S],
+        make: Make[S],
+        read_here: Callable[[ArchiveMember], Extraction | None],
         *,
-        is_too_small: Callable[[Sequence[T]], bool] = lambda batch: False,
-        read_small: Callable[[T], S | None] = lambda item: None,
-        read_here: Callable[[T], S | None] = lambda item: None,
+        with_links: bool = False,
+        reads_few_here: bool = False,
+        read: Callable[[Sequence[ArchiveMember]], list[S]] | None = None,
     ) -> None:
         self._executor = executor
-        self._read = read
-        self._failed = failed
-        self._is_too_small = is_too_small
-        self._read_small = read_small
+        self._make = make
         self._read_here = read_here
+        self._with_links = with_links
+        self._reads_few_here = reads_few_here
+        self._read = read or ReadMembers(make, with_links)
         self.has_started = False
-        """True if any item was sent to a process."""
-        self._ahead: deque[tuple[list[S | None], list[T], Future[list[S]] | None]] = deque()
-        """For each batch under way: the results made here, the items left, and their future if they were submitted."""
+        """True if any member was sent to a process."""
+        self._ahead: deque[tuple[list[S | None], list[ArchiveMember], Future[list[S]] | None]] = deque()
+        """For each batch under way: the results made here, the members left, and their future if they were sent."""
 
-    def results(self, items: Iterable[T], weight: Callable[[T], int]) -> Iterator[list[S]]:
-        """Yield the results of *items*, batch by batch, in order."""
-        for some in batches(items, weight):
-            here = [self._read_here(item) for item in some]
-            left = [item for item, result in zip(some, here, strict=True) if result is None]
+    def results(self, parts: Iterable[Any], weight: Callable[[Any], int]) -> Iterator[list[S]]:
+        """Yield the results of *parts*, batch by batch, in order."""
+        for batch in batches(parts, weight):
+            here = [self._result_here(part) for part in batch]
+            left = [part for part, result in zip(batch, here, strict=True) if result is None]
             begun = None
-            if left and (self.has_started or not self._is_too_small(some)):
+            if left and (self.has_started or not (self._reads_few_here and _is_too_small(batch, left))):
                 self.has_started = True
                 begun = self._executor.submit(self._read, left)
             self._ahead.append((here, left, begun))
@@ -228,29 +250,46 @@ class BatchReader(Generic[T, S]):
                 return
             yield _in_order(here, begun.result() if begun is not None else [])
 
+    def failed(self, member: ArchiveMember, failure: WorkerError) -> S:
+        """Return the result for a document whose process ended, with the reason as its finding."""
+        return self._make(member, extraction_of_member(failed_extraction(failure, member.media_type), member))
+
+    def _result_here(self, part: Any) -> S | None:
+        """Return the result for a part that needs no other process, or None."""
+        if not isinstance(part, ArchiveMember):
+            return self._make(part, None)
+        extraction = self._read_here(part)
+        return None if extraction is None else self._make(part, extraction)
+
     def _next(self) -> list[S]:
         here, left, begun = self._ahead[0]
         results = _in_order(here, self._results(left, begun))
         self._ahead.popleft()  # only now, so that an interrupt can't lose it
         return results
 
-    def _results(self, items: list[T], begun: Future[list[S]] | None) -> list[S]:
+    def _results(self, members: list[ArchiveMember], begun: Future[list[S]] | None) -> list[S]:
         if begun is None:
-            return [result for item in items for result in self._read_small_item(item)]
+            return [result for member in members for result in self._read_small(member)]
         try:
             return begun.result()
         except WorkerError as failure:
-            if len(items) == 1:
-                return [self._failed(items[0], failure)]
-        alone = [([item], self._executor.submit(self._read, [item])) for item in items]
-        return [result for item, reading in alone for result in self._results(item, reading)]
+            if len(members) == 1:
+                return [self.failed(members[0], failure)]
+        alone = [([member], self._executor.submit(self._read, [member])) for member in members]
+        return [result for member, reading in alone for result in self._results(member, reading)]
 
-    def _read_small_item(self, item: T) -> list[S]:
-        result = self._read_small(item)
-        if result is not None:
-            return [result]
+    def _read_small(self, member: ArchiveMember) -> list[S]:
+        extraction = inline_extraction(member, with_links=self._with_links)
+        if extraction is not None:
+            return [self._make(member, extraction)]
         self.has_started = True
-        return self._results([item], self._executor.submit(self._read, [item]))
+        return self._results([member], self._executor.submit(self._read, [member]))
+
+
+def _is_too_small(batch: Sequence[Any], left: Iterable[ArchiveMember]) -> bool:
+    """Return True if a batch is too small for a process: not full, and only short texts and pages are *left* of it."""
+    is_full = sum(map(part_weight, batch)) >= BATCH_BYTES or len(batch) >= BATCH_DOCUMENTS
+    return not is_full and all(map(may_stay_inline, left))
 
 
 def _in_order(here: Iterable[S | None], of_left: Iterable[S]) -> list[S]:

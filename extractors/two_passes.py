@@ -27,22 +27,15 @@ from extractors.documents import (
     documents_in_file,
     files_in,
     hidden_finding,
-    whole_arks,
 )
-from extractors.extraction import Extraction
+from extractors.extraction import Extraction, whole_arks
 from extractors.isolated import (
-    BATCH_BYTES,
-    BATCH_DOCUMENTS,
-    BatchReader,
+    Make,
+    PartReader,
     batches,
     document_executor,
     document_worker,
-    extraction_in_time,
-    extraction_of_member,
     extraction_of_short_text,
-    failed_extraction,
-    inline_extraction,
-    may_stay_inline,
     part_weight,
     read_member,
     run_batches,
@@ -54,7 +47,7 @@ from extractors.model.errors import SourceUnreadable
 from extractors.model.files import is_folder, path_exists
 from extractors.model.urls import is_web_url
 from extractors.processes.codec import from_json, result_type, to_json
-from extractors.processes.worker import WorkerError, WorkerExecutor, shared_value
+from extractors.processes.worker import WorkerExecutor, shared_value
 from extractors.wraps.evidence import Evidence, use_evidence
 
 R = TypeVar("R")
@@ -64,8 +57,6 @@ _EVIDENCE = "evidence of all documents"
 
 #: A document to read, or a `Document` that only holds findings.
 Part = ArchiveMember | Document
-#: A module-level function that converts a part and its extraction (None for a `Document`).
-Make = Callable[[Part, Extraction | None], S]
 #: The rendered document and its findings after the second pass.
 Decided = tuple[R, tuple[Finding, ...]]
 
@@ -74,66 +65,10 @@ Decided = tuple[R, tuple[Finding, ...]]
 
 
 def parts_reader(
-    executor: WorkerExecutor, make: Make[S], read: Callable[[Sequence[Part]], list[S]] | None = None
-) -> BatchReader[Part, S]:
-    """Return a `BatchReader` that reads parts and applies *make* to each result.
-
-    Short texts, and parts that are already a `Document`, are read in this process. *read* replaces the function that
-    reads a batch in another process.
-    """
-
-    def read_here(part: Part) -> S | None:
-        if isinstance(part, Document):
-            return make(part, None)
-        extraction = extraction_of_short_text(part)
-        return None if extraction is None else make(part, extraction)
-
-    def read_small(part: Part) -> S | None:
-        if isinstance(part, Document):
-            return make(part, None)
-        extraction = inline_extraction(part, with_links=False)
-        return None if extraction is None else make(part, extraction)
-
-    def failed(part: Part, failure: WorkerError) -> S:
-        if isinstance(part, Document):
-            return make(part, None)
-        extraction = failed_extraction(failure, part.media_type)
-        return make(part, extraction_of_member(extraction, part))
-
-    return BatchReader(
-        executor,
-        read or ReadParts(make),
-        failed,
-        is_too_small=_is_too_small,
-        read_small=read_small,
-        read_here=read_here,
-    )
-
-
-def _is_too_small(batch: Sequence[Part]) -> bool:
-    """Return True if a batch is too small for a process: not full, and only short texts and pages."""
-    if sum(map(part_weight, batch)) >= BATCH_BYTES or len(batch) >= BATCH_DOCUMENTS:
-        return False
-    return all(isinstance(part, Document) or may_stay_inline(part) for part in batch)
-
-
-@dataclass(frozen=True, slots=True)
-class ReadParts(Generic[S]):
-    """Reads parts within the time limit of a document, without their links, and applies *make* to each result."""
-
-    make: Make[S]
-
-    @property
-    def returns(self) -> Any:
-        """The return type of a call (`extractors.processes.codec.result_type`)."""
-        return list[result_type(self.make)]  # type: ignore[misc]
-
-    def __call__(self, parts: Sequence[Part]) -> list[S]:
-        """Return the result of `make` for each of *parts*; a part that takes too long is read only partly."""
-        return [
-            self.make(part, None if isinstance(part, Document) else extraction_in_time(part, with_links=False))
-            for part in parts
-        ]
+    executor: WorkerExecutor, make: Make[S], read: Callable[[Sequence[ArchiveMember]], list[S]] | None = None
+) -> PartReader[S]:
+    """Return the reader of a first pass, without links; short texts without an ARK are read in this process."""
+    return PartReader(executor, make, extraction_of_short_text, reads_few_here=True, read=read)
 
 
 def document_of(part: Part, extraction: Extraction | None) -> Document:
@@ -169,7 +104,7 @@ class DocumentSummary:
             document.is_unreadable,
             document.is_read_in_part,
             document.is_folder,
-            frozenset(whole_arks(document)),
+            whole_arks(document.mentions),
             to_json(document),
         )
 
@@ -202,7 +137,7 @@ class TwoPasses(Generic[R]):
         render: Callable[[Document], R],
         *,
         jobs: int,
-        read: Callable[[Sequence[Part]], list[DocumentSummary]] | None = None,
+        read: Callable[[Sequence[ArchiveMember]], list[DocumentSummary]] | None = None,
     ) -> None:
         self._render = render
         self._executor = document_executor(jobs)

@@ -5,18 +5,19 @@ from collections.abc import Sequence
 
 from extractors.archives.members import ArchiveMember
 from extractors.documents import Document
-from extractors.two_passes import DocumentSummary, Part, ReadParts, summary_of
+from extractors.isolated import ReadMembers
+from extractors.two_passes import DocumentSummary, summary_of
 
 
 def facts_of(document: Document) -> str:
     return repr((document.name, document.mentions, document.findings))
 
 
-def dying(parts: Sequence[Part]) -> list[DocumentSummary]:
-    """As `ReadParts`, in a process that ends at some documents."""
-    for part in parts:
-        if isinstance(part, ArchiveMember) and part.data.startswith(b"abort"):
+def dying(members: Sequence[ArchiveMember]) -> list[DocumentSummary]:
+    """As `ReadMembers`, in a process that ends at some documents."""
+    for member in members:
+        if member.data.startswith(b"abort"):
             os.abort()
-        if isinstance(part, ArchiveMember) and part.data.startswith(b"much"):
+        if member.data.startswith(b"much"):
             bytearray(2**62)
-    return ReadParts(summary_of)(parts)
+    return ReadMembers(summary_of, with_links=False)(members)

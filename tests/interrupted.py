@@ -15,7 +15,7 @@ from typing import IO, Any, Self
 
 import pandas as pd
 
-import crawler.spiders.archive_members
+import crawler.spiders.document_reading
 import crawler.store.store
 from extractors.archives.members import ArchiveMember
 from extractors.extraction import Extraction
@@ -286,26 +286,26 @@ def with_room_for(pages: int) -> None:
 
 def with_a_fault() -> None:
     """Let our own code stumble over every document that begins with "broken" in this process."""
-    read = crawler.spiders.archive_members.inline_extraction
+    read = crawler.spiders.document_reading.inline_extraction
 
     def faulty(part: ArchiveMember) -> Extraction | None:
         if part.data.startswith(b"broken"):
             raise RuntimeError("a fault of ours")
         return read(part)
 
-    crawler.spiders.archive_members.inline_extraction = faulty
+    crawler.spiders.document_reading.inline_extraction = faulty
 
 
 def with_a_pause() -> None:
     """Let our own code be at every document that begins with "slow" until it is killed, in this process."""
-    read = crawler.spiders.archive_members.inline_extraction
+    read = crawler.spiders.document_reading.inline_extraction
 
     def slow(part: ArchiveMember) -> Extraction | None:
         if part.data.startswith(b"slow"):
             time.sleep(PATIENCE_S)
         return read(part)
 
-    crawler.spiders.archive_members.inline_extraction = slow
+    crawler.spiders.document_reading.inline_extraction = slow
 
 
 def is_made(store: Path) -> bool:

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from crawler.model.resolving import citation_urls
-from extractors.extraction import Extraction, extraction_of
+from extractors.extraction import Extraction, extraction_of, whole_arks
 from extractors.find import Mention, scan
 from extractors.mentions.mention import (
     citation_findings,
@@ -145,7 +145,7 @@ def test_a_piece_that_is_cut_from_its_own_links_target_is_that_target(text: str)
     assert (str(shown.ark), shown.reason, shown.confidence.token) == (
         "ark:76543/pf5qqqq", "completed-by-link", "likely",
     )  # fmt: skip
-    assert {str(ark) for ark in extraction.whole} == {"ark:76543/pf5qqqq"}
+    assert {str(ark) for ark in whole_arks(extraction.mentions)} == {"ark:76543/pf5qqqq"}
 
 
 def test_a_repaired_target_is_no_evidence() -> None:

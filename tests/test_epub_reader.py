@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from extractors.find import find_arks
 from extractors.model.ark import Ark
 from extractors.model.documents import Role
-from extractors.readers.office import epub as reader
+from extractors.readers import running_text
 from extractors.readers.office.epub import read_epub
 from tests.packages import epub, zip_archive
 from tests.readings import assert_sound, damage, kinds, texts
@@ -78,7 +78,7 @@ def test_findings_name_their_chapter():
 
 
 def test_a_book_of_too_many_pieces_is_read_up_to_a_limit(monkeypatch):
-    monkeypatch.setattr(reader, "_MOST_BLOCKS", 5)
+    monkeypatch.setattr(running_text, "MOST_BLOCKS", 5)
     reading = read_epub(epub({"a.xhtml": "<p>ark:/12148/x</p>" * 4, "b.xhtml": "<p>ark:/12148/x</p>" * 4}))
     assert len(reading.blocks) == 5
     assert kinds(reading) == ["cut-off"]

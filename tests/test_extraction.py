@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from extractors.extraction import extraction_of
+from extractors.extraction import extraction_of, whole_arks
 from extractors.mentions.mention import relative_resolvers
 from extractors.model.ark import Ark
 from extractors.model.check_characters import CheckCharacter, check_character
@@ -88,7 +88,7 @@ def test_failing_name_is_never_certain_and_never_evidence(parts: list[tuple[str,
     for mention in extraction.mentions:
         if mention.check is CheckCharacter.FAILS:
             assert mention.confidence < Confidence.CERTAIN
-            assert mention.ark not in extraction.whole
+            assert mention.ark not in whole_arks(extraction.mentions)
             assert not Evidence.from_arks([mention.ark]).holds(str(mention.ark))
 
 

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from extractors.archives.members import ArchiveMember
 from extractors.documents import Document
-from extractors.isolated import BATCH_BYTES, BatchReader, extraction_in_time, extraction_of_short_text
+from extractors.isolated import BATCH_BYTES, PartReader, extraction_in_time, extraction_of_short_text
 from extractors.mentions.fast_path import holds_no_label
 from extractors.model.documents import Finding
 from extractors.two_passes import Part, TwoPasses, extract
@@ -221,21 +221,20 @@ class DeferredExecutor:
 
 def test_interrupted_local_reading_gives_finished_documents() -> None:
     executor = DeferredExecutor()
-    reading = BatchReader[str, str](
+    reading = PartReader[str](
         executor,  # type: ignore[arg-type]
-        list,
-        lambda item, failure: item,
-        read_here=lambda item: None if item.startswith("sent") else item.upper(),
+        lambda part, extraction: part if extraction is None else part.name,
+        lambda member: None,
     )
 
-    def items() -> Iterator[str]:
-        yield from ("sent" + "." * BATCH_BYTES, "b" * BATCH_BYTES, "c" * BATCH_BYTES)
+    def parts() -> Iterator[ArchiveMember | str]:
+        yield from (ArchiveMember("sent", "a.txt", bytes(BATCH_BYTES)), "B", "C")
         executor.begun[0].set_result(["SENT"])
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        list(reading.results(items(), len))
-    assert [each[0] for some in reading.completed_results() for each in some] == ["S", "B", "C"]
+        list(reading.results(parts(), lambda part: BATCH_BYTES))
+    assert [each for some in reading.completed_results() for each in some] == ["SENT", "B", "C"]
 
 
 @pytest.mark.parametrize(("documents", "confidence"), [(1, "likely"), (2, "certain")])

@@ -1,20 +1,19 @@
-"""Extract the documents of an archive, or a single one, in this process or in one that can be killed.
+"""The extraction of a document of an archive, or of a single one, as far as the crawler uses it.
 
-Such a process imports this module. It must import neither Scrapy nor Twisted, which would take a second each time.
+A process that reads documents imports this module. It must import neither Scrapy nor Twisted, which would take a second
+each time.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from extractors.archives.members import ArchiveMember
 from extractors.extraction import Extraction
-from extractors.isolated import extraction_in_time, extraction_of_member, failed_extraction, inline_extraction
 from extractors.mentions.mention import relative_resolvers
 from extractors.model.documents import Finding
-from extractors.processes.worker import WorkerError
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,42 +39,17 @@ class MemberExtraction:
         return cls(member.name, member.url, len(member.data), digest, extraction, tuple(resolvers))
 
 
-def extract_members(
-    parts: Sequence[ArchiveMember | Finding], *, own: str, page_url: str | None
-) -> list[MemberExtraction | Finding]:
-    """Return the extraction of each member among *parts*; the one named *own* is at *page_url*.
+def member_extraction(
+    part: ArchiveMember | Finding, extraction: Extraction | None, *, own: str, page_url: str | None
+) -> MemberExtraction | Finding:
+    """Return the *extraction* of a member, or a finding itself; the member named *own* is at *page_url*.
 
     Texts, and links that are not followed, are left out, to keep the transfer between processes small.
     """
-    extracted: list[MemberExtraction | Finding] = []
-    for part in parts:
-        if isinstance(part, ArchiveMember):
-            is_page = part.name == own and page_url is not None
-            extraction = extraction_in_time(part)
-            member = MemberExtraction.from_member(part, extraction, page_url if is_page else part.url)
-            kept = replace(extraction.reading, blocks=(), links=extraction.reading.links if is_page else ())
-            extracted.append(replace(member, extraction=replace(extraction, reading=kept)))
-        else:
-            extracted.append(part)
-    return extracted
-
-
-def extract_inline(
-    part: ArchiveMember | Finding, *, own: str, page_url: str | None
-) -> MemberExtraction | Finding | None:
-    """Return the extraction of a part that can be read in this process, or else None; see `extract_members`."""
     if isinstance(part, Finding):
         return part
-    extraction = inline_extraction(part)
-    if extraction is None:
-        return None
-    return MemberExtraction.from_member(part, extraction, page_url if part.name == own else part.url)
-
-
-def failed_member(part: ArchiveMember | Finding, failure: WorkerError) -> MemberExtraction | Finding:
-    """Return the extraction of a document whose process ended, with the reason as its finding."""
-    if isinstance(part, Finding):
-        return part
-    return MemberExtraction.from_member(
-        part, extraction_of_member(failed_extraction(failure, part.media_type), part), None
-    )
+    assert extraction is not None
+    is_page = part.name == own and page_url is not None
+    member = MemberExtraction.from_member(part, extraction, page_url if is_page else part.url)
+    kept = replace(extraction.reading, blocks=(), links=extraction.reading.links if is_page else ())
+    return replace(member, extraction=replace(extraction, reading=kept))

@@ -28,13 +28,13 @@ from crawler.model.observations import (
 )
 from crawler.model.resolving import citation_urls
 from crawler.sources.links import Headers
-from crawler.spiders.archive_members import MemberExtraction, extract_inline, extract_members, failed_member
+from crawler.spiders.archive_members import MemberExtraction, member_extraction
 from crawler.wire.failures import INCOMPLETE, STOPPED, body_faults
 from crawler.wire.middlewares import header_of
 from extractors.archives.members import ArchiveMember
 from extractors.archives.walk import archive_kind, members
 from extractors.extraction import Extraction
-from extractors.isolated import BatchReader, may_stay_inline, part_weight
+from extractors.isolated import Make, PartReader, ReadMembers, inline_extraction, may_stay_inline, part_weight
 from extractors.model.documents import NOTHING_READ, Finding
 from extractors.model.formats import parse_content_type
 from extractors.model.urls import split_url
@@ -132,10 +132,10 @@ class DocumentReader:
         """
         if self._executor.jobs == 1 or archive_kind(source.stream.read(_HEAD_BYTES)) is not None:
             return None
-        parts = list(source.walk())
-        if any(isinstance(part, ArchiveMember) and may_stay_inline(part) for part in parts):
+        members = [part for part in source.walk() if isinstance(part, ArchiveMember)]
+        if not members or any(map(may_stay_inline, members)):
             return None
-        return self._executor.submit(extract_members, parts, own=source.name, page_url=source.page_url)
+        return self._executor.submit(ReadMembers(_maker(source), with_links=True), members)
 
     async def rows(self, source: DocumentSource, begun: BegunReading | None = None) -> AsyncIterator[Row]:
         """Yield the row about a document; for an archive, one for each document in it and then its own.
@@ -164,18 +164,16 @@ class DocumentReader:
         self, source: DocumentSource, begun: BegunReading | None
     ) -> AsyncIterator[MemberExtraction | Finding]:
         """Yield the documents of a source, in batches; small fetched ones are read in a thread of this process."""
+        read_here = inline_extraction if source.hops else lambda member: None
+        reading = PartReader(self._executor, _maker(source), read_here, with_links=True)
         if begun is not None:
             try:
                 parts = await asyncio.wrap_future(begun)
             except WorkerError as failure:
-                parts = [failed_member(part, failure) for part in source.walk()]
+                parts = [reading.failed(part, failure) for part in source.walk() if isinstance(part, ArchiveMember)]
             for part in parts:
                 yield part
             return
-        read = partial(extract_members, own=source.name, page_url=source.page_url)
-        read_inline = partial(extract_inline, own=source.name, page_url=source.page_url)
-        here = read_inline if source.hops else lambda part: None
-        reading = BatchReader(self._executor, read, failed_member, read_here=here)
         results = reading.results(source.walk(), part_weight)
         while (batch := await asyncio.to_thread(next, results, None)) is not None:
             for part in batch:
@@ -211,7 +209,12 @@ class DocumentReader:
         )
 
 
-#: A running reading of a fetched document, with the result of `extract_members`.
+def _maker(source: DocumentSource) -> Make[MemberExtraction | Finding]:
+    """Return the function that makes the extractions of the members of *source*."""
+    return partial(member_extraction, own=source.name, page_url=source.page_url)
+
+
+#: A running reading of a fetched document.
 BegunReading = Future[list[MemberExtraction | Finding]]
 
 

@@ -10,7 +10,8 @@ from itertools import pairwise
 import regex
 
 from extractors.mentions.labels import leads_to_document
-from extractors.model.documents import Anchor, Block, Finding, Role
+from extractors.model.documents import Anchor, Block, Finding, Reading, Role, as_part, links_of
+from extractors.model.urls import is_web_url
 
 # Runs of text: the text of adjacent inline elements.
 
@@ -284,6 +285,8 @@ class RunningText:
     def set_format(self, properties: frozenset[str]) -> None:
         """Set the visible format of the following text of the innermost paragraph, as elements within one another."""
         formats = self._open[-1].formats if self._open else []
+        if not properties and not formats:
+            return
         while formats and not formats[-1] <= properties:
             formats.pop()
             self.end_element()
@@ -333,6 +336,13 @@ class RunningText:
         """Add a value that is not running text."""
         if value.strip():
             self._append(Block(value, role, place=location))
+
+    def add_part(self, reading: Reading, location: str) -> None:
+        """Add the texts and links of a part that was read on its own."""
+        for block in reading.blocks:
+            self._append(as_part(block, f"{location}/{block.place}", self._links))
+        self._links += links_of(reading.blocks)
+        self._targets |= dict.fromkeys(link for link in reading.links if is_web_url(link.strip()))
 
     def close(self) -> None:
         """End the text, with everything open."""

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from extractors.extraction import extraction_of, with_evidence
+from extractors.extraction import extraction_of, whole_arks, with_evidence
 from extractors.mentions.mention import Mention
 from extractors.wraps.evidence import Evidence
 from extractors.wraps.rules import Confidence
@@ -160,7 +160,7 @@ def _strings(value: object) -> list[str]:
 def mentions_in(corpus: Iterable[Document]) -> dict[str, tuple[Mention, ...]]:
     """Return the mentions of each document by path, decided as by ``arkaudit extract``."""
     read = {document.path: extraction_of(document.file.read_bytes(), name=document.file.name) for document in corpus}
-    evidence = Evidence.from_arks(ark for extraction in read.values() for ark in extraction.whole)
+    evidence = Evidence.from_arks(ark for extraction in read.values() for ark in whole_arks(extraction.mentions))
     return {path: with_evidence(each.mentions, each.unresolved, evidence) for path, each in read.items()}
 
 

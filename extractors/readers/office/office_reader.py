@@ -10,23 +10,21 @@ of lxml.
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 
 from extractors.mentions.labels import may_hold_ark
 from extractors.model.documents import Finding, Reading, Role
+from extractors.readers.office.open_xml import MarkupPart, SheetPart, raised_styles
 from extractors.readers.office.opendocument import OpenDocumentPart
 from extractors.readers.office.package import (
     NEEDS_PASSWORD,
     Package,
-    Relation,
     natural_order,
     number_of,
     relations_of,
     root_name,
     send_events,
 )
-from extractors.readers.office.spreadsheet import SheetPart
-from extractors.readers.office.wordprocessing import MarkupPart, raised_styles
 from extractors.readers.running_text import RunningText
 
 DOCX = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
@@ -62,12 +60,12 @@ def read_docx(data: bytes) -> Reading:
     >>> read_docx(b"PK no such thing").findings
     (Finding(kind='unreadable', detail='not a ZIP archive, or damaged beyond repair'),)
     """
-    return _read_markup(data, DOCX, _TEXT_PARTS)
+    return _read_markup(data, DOCX, _TEXT_PARTS, "body")
 
 
 def read_pptx(data: bytes) -> Reading:
     """Return a PowerPoint presentation: slides, their notes, links and properties. Never raises."""
-    return _read_markup(data, PPTX, _SLIDE_PARTS)
+    return _read_markup(data, PPTX, _SLIDE_PARTS, "slides")
 
 
 def read_xlsx(data: bytes) -> Reading:
@@ -75,9 +73,10 @@ def read_xlsx(data: bytes) -> Reading:
     package, text = Package(data), RunningText()
     roots = parts_by_root(package)
     properties = read_properties(package, text, roots)
-    strings: list[str] = []
+    shared = RunningText()
     for name in _with_root(roots, "sst"):
-        package.parse(name, SheetPart(text, "", {}, strings))
+        package.parse(name, SheetPart(shared, "", {}, {}))
+    strings = {block.place: block.text for block in shared.blocks}
     sheet_names: dict[str, str] = {}
     for workbook in _with_root(roots, "workbook"):
         relations = relations_of(package, workbook)
@@ -90,9 +89,7 @@ def read_xlsx(data: bytes) -> Reading:
     sheets = [name for name in sheet_names if roots.get(name) == "worksheet"]
     for name in sheets:
         _read_sheet(package, text, name, sheet_names[name], strings, roots)
-    if not sheets:
-        _note_missing(package, "it has no sheets")
-    return _reading_of(XLSX, package, text, properties)
+    return _reading_of(XLSX, package, text, properties, "" if sheets else "sheets")
 
 
 def read_odt(data: bytes) -> Reading:
@@ -119,46 +116,34 @@ def read_odp(data: bytes) -> Reading:
 # -- Office Open XML
 
 
-def _read_markup(data: bytes, media_type: str, places: Mapping[str, str]) -> Reading:
+def _read_markup(data: bytes, media_type: str, places: Mapping[str, str], missing: str) -> Reading:
     """Return a document; *places* maps the root elements of its parts to their places."""
     package, text = Package(data), RunningText()
     roots = parts_by_root(package)
     properties = read_properties(package, text, roots)
-    main = next(iter(places))
     raised = {style for name in _with_root(roots, "styles") for style in raised_styles(package.elements(name))}
     for root, location in places.items():
         for name in _with_root(roots, root):
-            called = location if root in _ONLY_ONE else location + number_of(name)
-            _read_markup_part(package, text, name, called, raised)
+            place = location if root in _ONLY_ONE else location + number_of(name)
+            package.parse(name, MarkupPart(text, place, relations_of(package, name), raised))
     read_custom_xml(package, text, roots)
-    if main not in roots.values():
-        _note_missing(package, "it has no body" if main == "document" else "it has no slides")
-    return _reading_of(media_type, package, text, properties)
-
-
-def _read_markup_part(
-    package: Package, text: RunningText, name: str, location: str, raised: Collection[str] = ()
-) -> None:
-    relations = relations_of(package, name)
-    part = MarkupPart(text, location, relations, raised)
-    package.parse(name, part)
-    add_unused_targets(text, relations, part.used, location)
+    is_missing = next(iter(places)) not in roots.values()
+    return _reading_of(media_type, package, text, properties, missing if is_missing else "")
 
 
 def _read_sheet(
-    package: Package, text: RunningText, name: str, sheet: str, strings: list[str], roots: Mapping[str, str]
+    package: Package, text: RunningText, name: str, sheet: str, strings: Mapping[str, str], roots: Mapping[str, str]
 ) -> None:
     """Read a sheet with its drawings and comments."""
     relations = relations_of(package, name)
-    part = SheetPart(text, sheet, relations, strings)
-    package.parse(name, part)
-    add_unused_targets(text, relations, part.used, sheet)
+    package.parse(name, SheetPart(text, sheet, relations, strings))
     related = {relation.target for relation in relations.values() if not relation.is_external}
     for other in sorted(related & roots.keys(), key=natural_order):
         if roots[other] in _SHEET_NOTES:
             package.parse(other, SheetPart(text, sheet, {}, strings))
         elif roots[other] in _DRAWINGS:
-            _read_markup_part(package, text, other, f"{sheet}/{_DRAWINGS[roots[other]]}")
+            place = f"{sheet}/{_DRAWINGS[roots[other]]}"
+            package.parse(other, MarkupPart(text, place, relations_of(package, other)))
 
 
 def _with_root(roots: Mapping[str, str], wanted: str) -> list[str]:
@@ -188,9 +173,8 @@ def _read_opendocument(data: bytes, media_type: str) -> Reading:
     for name in ("meta.xml", "styles.xml", "content.xml", *embedded):
         if name not in encrypted:
             package.parse(name, part)
-    if "content.xml" not in package and not encrypted:
-        _note_missing(package, "it has no content")
-    return _reading_of(media_type, package, text, (part.title, None))
+    is_missing = "content.xml" not in package and not encrypted
+    return _reading_of(media_type, package, text, (part.title, None), "content" if is_missing else "")
 
 
 # -- the packaging of Office Open XML (ECMA-376, part 2): properties and relations
@@ -204,15 +188,6 @@ def parts_by_root(package: Package) -> dict[str, str]:
     """
     names = (name for name in package.names if name.lower().endswith(".xml"))
     return {name: root_name(package.head(name)) for name in sorted(names, key=natural_order)}
-
-
-def add_unused_targets(text: RunningText, relations: Mapping[str, Relation], used: set[str], location: str) -> None:
-    """Add link targets without visible text: links of pictures, linked files, and unused relations."""
-    for identifier, relation in relations.items():
-        if identifier in used or not relation.is_external:
-            continue
-        if relation.kind == "hyperlink" or may_hold_ark(relation.target):
-            text.add_link(relation.target, location, leads_on=relation.kind == "hyperlink")
 
 
 #: The title of a document, and the base of its relative links.
@@ -249,14 +224,12 @@ def read_custom_xml(package: Package, text: RunningText, roots: Mapping[str, str
 # -- both
 
 
-def _note_missing(package: Package, what: str) -> None:
-    """Note that the main part of a document is missing, unless the package has no members at all."""
-    if package.names:
-        package.note(Finding("unreadable", what))
-
-
-def _reading_of(media_type: str, package: Package, text: RunningText, properties: Properties) -> Reading:
+def _reading_of(
+    media_type: str, package: Package, text: RunningText, properties: Properties, missing: str = ""
+) -> Reading:
+    """Return the content of a document; its main part may be *missing*."""
+    if missing and package.names:
+        package.note(Finding("unreadable", f"it has no {missing}"))
     title, base = properties
-    return Reading(
-        media_type, tuple(text.blocks), text.targets, base, title, findings=(*package.findings, *text.findings)
-    )
+    findings = (*package.findings, *text.findings)
+    return Reading(media_type, tuple(text.blocks), text.targets, base, title, findings=findings)

@@ -6,19 +6,17 @@ import re
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 
 from extractors.mentions.labels import may_hold_ark
-from extractors.model.documents import Role
 from extractors.readers.markup.xml import local_name
-from extractors.readers.office.package import EnoughRead, EventTarget, by_local_name
-from extractors.readers.office.spreadsheet import column_letters, number
-from extractors.readers.office.wordprocessing import formula_target
+from extractors.readers.office.package import by_local_name
+from extractors.readers.office.walk import PASSED_OVER, Element, Walk, column_letters, formula_target, number
 from extractors.readers.running_text import RunningText
 
 # Elements are identified by their local name and the last word of their namespace, usually also the prefix; so the
 # formats of OpenOffice.org 1 work, too.
-_PASSED_OVER = frozenset({"office:scripts", "text:ruby-text", "text:script", "text:tracked-changes"})
+_SKIPPED = frozenset({"office:scripts", "text:ruby-text", "text:script", "text:tracked-changes"})
 _CELLS = frozenset({"table:covered-table-cell", "table:table-cell"})
 _CHARACTERS = {"text:line-break": "\n", "text:tab": "\t", "text:tab-stop": "\t"}
 _HEADERS = {f"style:{kind}{page}": kind for kind in ("footer", "header") for page in ("", "-first", "-left")}
@@ -49,35 +47,18 @@ class _Table:
     next_column: int = 1
 
 
-@dataclass(slots=True)
-class _Element:
-    """An open element, with the state to restore at its end."""
-
-    name: str
-    place: str
-    is_inline: bool = False
-    """True if text directly in it belongs to a paragraph."""
-    is_paragraph: bool = False
-    is_plain: bool = True
-    """True if it doesn't begin and end in a visible way."""
-    is_apart: bool = False
-    link: int | None = None
-
-
 @lru_cache(maxsize=1024)
 def _prefixed_name(tag: str) -> str:
     words = _NAMESPACE_WORD.findall(tag.rpartition("}")[0])
     return f"{words[-1]}:{local_name(tag)}" if words else tag
 
 
-class OpenDocumentPart(EventTarget):
+class OpenDocumentPart(Walk):
     """Reads the events of ``content.xml``, ``styles.xml``, ``meta.xml``, or of a flat file with all of these."""
 
     def __init__(self, text: RunningText) -> None:
+        super().__init__(text, "body")
         self.title = ""
-        self._text = text
-        self._passed_over = 0
-        self._open = [_Element("", "body")]
         self._tables: list[_Table] = []
         self._is_spreadsheet = False
         self._counts: Counter[str] = Counter()
@@ -86,81 +67,36 @@ class OpenDocumentPart(EventTarget):
         self._hidden: set[str] = set()
         self._visible: set[str] = set()
         """The styles that change something visible."""
-        self._value: list[str] | None = None
-        self._value_place = ""
 
-    def start(self, tag: str, attributes: Mapping[str, str]) -> None:
-        """Begin an element."""
+    def begin(self, tag: str, around: Element, attributes: Mapping[str, str]) -> Element:
+        """Return the element that begins in *around*."""
         name = _prefixed_name(tag)
-        if self._passed_over or name in _PASSED_OVER:
-            self._passed_over += 1
-            return
-        around = self._open[-1]
-        is_inline = around.is_inline and name.startswith(("text:", "loext:"))
-        element = _Element(name, around.place, is_inline, is_plain=not is_inline)
+        if name in _SKIPPED:
+            return PASSED_OVER
+        is_inline = around.shows and name.startswith(("text:", "loext:"))
+        element = Element(name, around.place, around.format, shows=is_inline)
+        named = by_local_name(attributes)
+        style = named.get("style-name", "")
+        if is_inline and (name != "text:span" or style in self._visible):
+            self.begin_format(element)
         if around.name == "office:meta":
-            named = by_local_name(attributes)
-            self._begin_value(f"meta/{named.get('name') or local_name(tag)}")
-        elif name in _HEADERS:
-            element.place = _HEADERS[name]
-        elif name in _VALUES:
-            self._begin_value(around.place)
-        elif name in _CHARACTERS and is_inline:
-            self._text.write(_CHARACTERS[name])
+            self._begin_value(element, f"meta/{named.get('name') or local_name(tag)}")
         else:
-            self._start(element, by_local_name(attributes))
+            self._start(element, named, style)
         if name in _VISIBLE_ATTRIBUTES:
             for value in filter(may_hold_ark, attributes.values()):
-                self._text.add_value(value, element.place)
-        if element.is_apart:
-            self._text.set_apart()
-        if not element.is_plain:
-            self._text.begin_element()
-        self._open.append(element)
+                self.text.add_value(value, element.place)
+        return element
 
-    def data(self, text: str) -> None:
-        """Read a piece of text."""
-        if self._passed_over:
-            return
-        if self._value is not None:
-            self._value.append(text)
-        elif self._open[-1].is_inline:
-            self._text.write_collapsed(text)
+    def write(self, text: str) -> None:
+        """Write visible text of the innermost element, with collapsed blanks."""
+        self.text.set_format(self.open[-1].format)
+        self.text.write_collapsed(text)
 
-    def end(self, tag: str) -> None:
-        """End an element."""
-        if self._passed_over:
-            self._passed_over -= 1
-            return
-        if len(self._open) == 1:
-            return
-        ended = self._open.pop()
-        if self._value is not None:
-            value, self._value = "".join(self._value).strip(), None
-            if self._open[-1].name == "office:meta" or may_hold_ark(value):
-                self._text.add_value(value, self._value_place, Role.METADATA)
-            if self._value_place == "meta/title" and not self.title:
-                self.title = " ".join(value.split())
-        if not ended.is_plain:
-            self._text.end_element()
-        if ended.is_apart:
-            self._text.set_apart()
-        if ended.is_paragraph:
-            self._text.end()
-        if ended.link is not None:
-            self._text.close_link(ended.link)
-        if ended.name == "table:table" and self._tables:
-            self._tables.pop()
-        if self._text.is_full:
-            raise EnoughRead
-
-    def close(self) -> None:
-        """End the text."""
-        self._text.close()
-
-    def _start(self, element: _Element, attributes: Mapping[str, str]) -> None:
+    def _start(self, element: Element, attributes: Mapping[str, str], style: str) -> None:
         """Begin a style, a table, a slide, a paragraph, or a part of them; other elements have no meaning of their own."""
-        match element.name:
+        name, table = element.name, self._tables[-1] if self._tables else _Table("")
+        match name:
             case "style:style":
                 self._style = attributes.get("name", "")
             case "style:text-properties" | "style:properties":
@@ -174,61 +110,64 @@ class OpenDocumentPart(EventTarget):
                 self._is_spreadsheet = True
             case "table:table":
                 self._tables.append(_Table(attributes.get("name", "")))
+                element.at_end = self._end_table
                 if self._is_spreadsheet:
                     element.place = attributes.get("name", "")
-            case "table:table-row" if self._tables:
-                table = self._tables[-1]
+            case "table:table-row":
                 table.row, table.next_column = table.next_row, 1
                 table.next_row += number(attributes.get("number-rows-repeated", ""), 1)
             case "table:table-cell" | "table:covered-table-cell" if self._is_spreadsheet and self._tables:
                 # One paragraph for all lines of the cell. A repeated cell is read once.
-                table = self._tables[-1]
                 element.place = f"{table.name}!{column_letters(table.next_column)}{table.row}"
                 table.next_column += number(attributes.get("number-columns-repeated", ""), 1)
-                self._open_link(element, formula_target(attributes.get("formula", "")))
-                element.is_paragraph = True
-                self._text.begin(element.place)
+                self.open_link(element, formula_target(attributes.get("formula", "")))
+                self.begin_paragraph(element)
             case "drawing:page":
-                self._counts["slide"] += 1
-                element.place = f"slide{self._counts['slide']}"
+                element.place = self._next_place("slide")
             case "presentation:notes":
                 element.place = f"notes{self._counts['slide']}"
             case "text:h" | "text:p":  # in a spreadsheet cell, a line of its text
-                element.is_inline = True
-                if self._open[-1].is_paragraph and self._open[-1].name in _CELLS:
-                    self._text.break_line()
+                element.shows = True
+                if self.open[-1].is_paragraph and self.open[-1].name in _CELLS:
+                    self.text.break_line()
                 else:
-                    element.is_paragraph = True
-                    self._text.begin(element.place)
+                    self.begin_paragraph(element)
             case "text:span":  # a raised 3 after an ARK is a footnote mark, and hidden text isn't a part of it
-                style = attributes.get("style-name", "")
-                element.is_apart, element.is_plain = style in self._raised, style not in self._visible
+                if style in self._raised:
+                    self.set_apart(element)
                 if style in self._hidden:  # within a name, too
-                    element.is_paragraph = True
-                    self._text.begin(element.place)
+                    self.begin_paragraph(element)
             case "text:note":
-                element.is_apart, element.is_inline = True, False
-                element.place = self._next_place(attributes.get("note-class", "footnote"))
+                self.set_apart(element)
+                element.shows = False
+                element.place = self._next_place(f"{attributes.get('note-class', 'footnote')}:")
             case "office:annotation":
-                element.place = f"{element.place}/comment" if self._is_spreadsheet else self._next_place("comment")
+                element.place = f"{element.place}/comment" if self._is_spreadsheet else self._next_place("comment:")
             case "text:a" | "drawing:a":
                 target = attributes.get("href", "").strip()
-                if not target.startswith("#"):
-                    self._open_link(element, target)
-            case "text:s" if element.is_inline:
-                self._text.write(" " * min(number(attributes.get("c", ""), 1), _MOST_BLANKS))
+                self.open_link(element, "" if target.startswith("#") else target)
+            case "text:s" if element.shows:
+                self.text.write(" " * min(number(attributes.get("c", ""), 1), _MOST_BLANKS))
+            case _ if name in _HEADERS:
+                element.place = _HEADERS[name]
+            case _ if name in _VALUES:
+                self._begin_value(element, element.place)
+            case _ if name in _CHARACTERS and element.shows:
+                self.text.write(_CHARACTERS[name])
 
-    def _open_link(self, element: _Element, target: str) -> None:
-        """Make the text of *element* that of a link, if there is a *target*."""
-        if target:
-            element.link = self._text.add_link(target, element.place)
-            self._text.open_link(element.link)
+    def _end_table(self, _: str) -> None:
+        self._tables.pop()
 
     def _next_place(self, kind: str) -> str:
         self._counts[kind] += 1
-        return f"{kind}:{self._counts[kind]}"
+        return f"{kind}{self._counts[kind]}"
 
-    # -- values
+    def _begin_value(self, element: Element, place: str) -> None:
+        """Make the text of *element* a value: one of the metadata, or one that is kept if it may hold an ARK."""
+        element.pieces, element.at_end = [], partial(self._end_value, place)
 
-    def _begin_value(self, location: str) -> None:
-        self._value, self._value_place = [], location
+    def _end_value(self, place: str, value: str) -> None:
+        if place.startswith("meta/") or may_hold_ark(value):
+            self.text.add_value(value.strip(), place)
+        if place == "meta/title" and not self.title:
+            self.title = " ".join(value.split())

@@ -204,9 +204,11 @@ class Package:
     def parse(self, name: str, target: EventTarget) -> None:
         """Send the events of an XML member to *target*; note its faults as findings."""
         data = self.read(name)
-        if data:
-            faults = send_events(data, target)
-            self.note(*(Finding(fault.kind, f"{printable_name(name)}: {fault.detail}") for fault in faults))
+        if not data:
+            target.close()
+            return
+        for fault in send_events(data, target):
+            self.note(Finding(fault.kind, f"{printable_name(name)}: {fault.detail}"))
 
     def elements(self, name: str) -> list[XmlElement]:
         """Return the elements of an XML member with a small vocabulary, in document order."""

@@ -13,7 +13,7 @@ from extractors.mentions.labels import may_hold_ark
 from extractors.model.budget import as_time_allows
 from extractors.model.decoding import first_bytes, text_codec
 from extractors.model.documents import Finding, Reading, Role
-from extractors.readers.office.wordprocessing import hyperlink_target
+from extractors.readers.office.open_xml import hyperlink_target
 from extractors.readers.running_text import RunningText
 
 MEDIA_TYPE = "application/rtf"

@@ -1,0 +1,376 @@
+"""Parts of Office Open XML (ECMA-376, part 1): WordprocessingML, DrawingML in slides and charts, SpreadsheetML.
+
+Elements are identified by local name: the strict and the transitional edition differ only in their namespaces.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+
+from extractors.mentions.labels import may_hold_ark
+from extractors.model.documents import Anchor, Role
+from extractors.readers.markup.xml import local_name
+from extractors.readers.office.package import Relation, XmlElement, by_local_name
+from extractors.readers.office.walk import PASSED_OVER, Element, Walk, column_letters, formula_target, number
+from extractors.readers.running_text import RunningText
+
+_HYPERLINK_FIELD = re.compile(r"\s*HYPERLINK\b(?P<arguments>.*)", re.IGNORECASE | re.DOTALL)
+_ARGUMENT = re.compile(r'"(?P<quoted>(?:[^"\\]|\\.)*)"?|(?P<bare>[^\s"]+)', re.DOTALL)
+_SWITCHES_WITH_ARGUMENT = frozenset({"\\l", "\\o", "\\t"})
+
+
+def hyperlink_target(code: str) -> str:
+    r"""Return the target of a HYPERLINK field; empty for another field, or a place in the same document.
+
+    >>> hyperlink_target(r' HYPERLINK "https://n2t.net/ark:12148/x5" \l "p3" \o "a tip" ')
+    'https://n2t.net/ark:12148/x5#p3'
+    """
+    link = _HYPERLINK_FIELD.match(code)
+    target = fragment = switch = ""
+    for argument in _ARGUMENT.finditer(link["arguments"]) if link else ():
+        bare, quoted = argument["bare"], argument["quoted"]
+        if bare and bare.startswith("\\") and len(bare) == 2:
+            switch = bare if bare in _SWITCHES_WITH_ARGUMENT else ""
+            continue
+        value = bare if quoted is None else re.sub(r"\\(.)", r"\1", quoted)
+        if switch == "\\l":
+            fragment = fragment or value
+        elif not switch:
+            target = target or value
+        switch = ""
+    return f"{target}#{fragment}" if target and fragment else target
+
+
+#: Elements passed over with their content: deleted or moved text, former formatting, tab stops, phonetic readings.
+_SKIPPED = frozenset({"del", "moveFrom", "pPrChange", "rPh", "rPrChange", "rt", "tabLst", "tabs"})
+#: Properties of a run, and attributes of DrawingML's, that change nothing visible.
+_UNSEEN_PROPERTIES = frozenset({"altLang", "bmk", "dirty", "err", "lang", "noProof", "rPr", "smtClean", "vanish"})
+_CHARACTERS = {
+    "cr": "\n",
+    "noBreakHyphen": "\N{NON-BREAKING HYPHEN}",
+    "ptab": "\t",
+    "softHyphen": "\N{SOFT HYPHEN}",
+    "tab": "\t",
+}
+#: Codes in the header or footer of a sheet: position, font, size, colour, fields.
+_HEADER_CODE = re.compile(r'&(?:"[^"]*"|K[0-9A-Fa-f]{6}|[0-9]{1,3}|[A-Za-z])')
+_CELL = re.compile(r"[A-Z]{1,3}[0-9]{1,7}")
+
+
+@dataclass(slots=True)
+class _Field:
+    """A field: its code, and then its result."""
+
+    result: Element
+    code: list[str] = field(default_factory=list)
+    is_code: bool = True
+    """True until its code ends, and its result begins."""
+
+
+def raised_styles(elements: Iterable[XmlElement]) -> Iterator[str]:
+    """Yield the character styles that raise or hide text, from the styles part; inheritance is ignored."""
+    style = ""
+    for element in elements:
+        if element.name == "style":
+            style = element.attributes.get("styleId", "")
+        elif style and _raises(element.name, element.attributes):
+            yield style
+
+
+def _raises(name: str, attributes: Mapping[str, str]) -> bool:
+    """Return True if an element of run properties raises the run, as superscript or by half points, or hides it.
+
+    In DrawingML, `rPr` raises it in per mille, or per cent (strict edition).
+    """
+    value, baseline = attributes.get("val", ""), attributes.get("baseline", "")
+    match name:
+        case "vertAlign":
+            return value == "superscript"
+        case "vanish":
+            return value not in ("0", "false", "off")
+        case "position":
+            return value.isdigit() and value != "0"
+    return name == "rPr" and baseline.rstrip("%").isdigit() and baseline.strip("0%") != ""
+
+
+class MarkupPart(Walk):
+    """Reads one part of a text document or a presentation, a drawing, or a chart."""
+
+    def __init__(
+        self, text: RunningText, place: str, relations: Mapping[str, Relation], raised: Collection[str] = ()
+    ) -> None:
+        super().__init__(text, place)
+        self._relations = relations
+        self._used: set[str] = set()
+        self._raised = raised
+        self._fields: list[_Field] = []
+        self._paragraph_links: dict[str, int] = {}
+
+    def begin(self, tag: str, around: Element, attributes: Mapping[str, str]) -> Element:
+        """Return the element that begins in *around*; of alternative contents, only the first is read."""
+        name = local_name(tag)
+        if name in _SKIPPED:
+            if name == "del" and around.name == "mark":
+                self.text.join_next_paragraph()
+            return PASSED_OVER
+        if around.is_property:
+            self._read_property(name, around, attributes)
+            return around
+        if name == "rPr" and around.name == "pPr":
+            return Element("mark", around.place)
+        element = Element(name, around.place, around.format, around.run)
+        if name == "rPr" and element.run is not None:
+            element.is_property = True
+            self._read_property(name, element, attributes)
+        elif around.name == "AlternateContent":
+            is_first, around.is_read = not around.is_read, True
+            return element if is_first else PASSED_OVER
+        elif not self.begin_known(element, attributes):
+            return around
+        return element
+
+    def write(self, text: str) -> None:
+        """Write visible text; the result of a field within the code of another belongs to that code."""
+        if self._fields and (field := self._code()) is not None:
+            field.code.append(text)
+        else:
+            self.text.set_format(self.open[-1].format.union("link" for _ in self._fields))
+            self.text.write(text)
+
+    def close(self) -> None:
+        """End the part, and add link targets without visible text: of pictures, linked files, and unused relations."""
+        self._end_codes()
+        super().close()
+        relations, self._relations = self._relations, {}
+        for identifier, relation in relations.items():
+            is_link = relation.kind == "hyperlink"
+            if identifier not in self._used and relation.is_external and (is_link or may_hold_ark(relation.target)):
+                self.text.add_link(relation.target, self.open[0].place, leads_on=is_link)
+
+    def begin_known(self, element: Element, attributes: Mapping[str, str]) -> bool:
+        """Begin an element outside of run properties; return False if it is unknown."""
+        name, place = element.name, element.place
+        match name:
+            case "t":
+                element.shows = True
+            case "r" | "fld":
+                element.run = element
+                element.format |= {name} - {"r"}
+            case "p" | "v":  # in a chart, v is a category, the name of a series, or a number
+                element.shows = name == "v"
+                element.at_end = self._end_codes
+                self._paragraph_links = {}
+                self.begin_paragraph(element)
+            case "instrText":
+                element.shows = self._code() is not None
+            case "br":
+                self.write("\f" if by_local_name(attributes).get("type") == "page" else "\n")
+            case "sym":
+                self.write(_symbol(by_local_name(attributes)))
+            case "endnoteRef" | "endnoteReference" | "footnoteRef" | "footnoteReference":
+                self.text.set_apart()
+            case "comment" | "endnote" | "footnote":
+                element.place = f"{name}:{by_local_name(attributes).get('id', '')}"
+            case "hyperlink":
+                element.format |= {"link"}
+                self.open_link(element, self._target(attributes, "anchor"))
+            case "fldSimple":
+                element.format |= {"link"}
+                self._read_code(element, by_local_name(attributes).get("instr", ""))
+            case "fldChar":
+                self._read_field(by_local_name(attributes).get("fldCharType"))
+            case "hlinkClick":  # of a picture
+                self._link_run(element, attributes)
+            case "cNvPr" | "docPr":
+                for value in (attributes.get("title", ""), attributes.get("descr", "")):
+                    if may_hold_ark(value):
+                        self.text.add_value(value, place)
+            case "AlternateContent" | "pPr":
+                pass
+            case _ if name in _CHARACTERS:
+                self.write(_CHARACTERS[name])
+            case _:
+                if "href" in attributes:  # shapes of VML
+                    self.text.add_link(attributes["href"], place)
+                return False
+        return True
+
+    def _read_property(self, name: str, properties: Element, attributes: Mapping[str, str]) -> None:
+        """Read one of the *properties* of a run. A raised 3 after an ARK is a footnote mark, not its last character."""
+        run, named = properties.run, by_local_name(attributes)
+        assert run is not None
+        visible = sorted(item for item in named.items() if item[0] not in _UNSEEN_PROPERTIES)
+        if visible or name not in _UNSEEN_PROPERTIES:
+            run.format |= {f"{name} {visible}"}
+        match name:
+            case "hlinkClick":
+                self._link_run(properties, named)
+            case "vanish" if _raises(name, named) and not run.is_paragraph:  # within a name, too
+                self.begin_paragraph(run)
+            case "rStyle" if named.get("val") in self._raised:
+                self.raise_run(run)
+            case "position" | "rPr" | "vertAlign" if _raises(name, named):
+                self.raise_run(run)
+
+    def raise_run(self, run: Element) -> None:
+        """Separate a raised run from the text around it."""
+        if not run.is_apart:
+            self.set_apart(run)
+
+    # -- links and fields
+
+    def _target(self, attributes: Mapping[str, str], fragment_name: str) -> str:
+        """Return the target of the relation that *attributes* name, with its fragment; empty without a relation."""
+        named = by_local_name(attributes)
+        identifier, fragment = named.get("id", ""), named.get(fragment_name, "")
+        relation = self._relations.get(identifier)
+        if relation is None:
+            return ""
+        self._used.add(identifier)
+        return f"{relation.target}#{fragment}" if fragment else relation.target
+
+    def _link_run(self, element: Element, attributes: Mapping[str, str]) -> None:
+        """Begin the link of a run in DrawingML, where one link may span several runs, or add that of a picture."""
+        identifier = by_local_name(attributes).get("id", "")
+        relation, run = self._relations.get(identifier), element.run
+        if relation is None or not relation.is_external:
+            return
+        self._used.add(identifier)
+        if not element.is_property or run is None or run.link is not None:
+            self.text.add_link(relation.target, element.place)
+            return
+        if identifier not in self._paragraph_links:
+            self._paragraph_links[identifier] = self.text.add_link(relation.target, element.place)
+        run.link = self._paragraph_links[identifier]
+        self.text.open_link(run.link)
+
+    def _code(self) -> _Field | None:
+        """Return the innermost field whose code has not ended."""
+        return next((field for field in reversed(self._fields) if field.is_code), None)
+
+    def _read_field(self, kind: str | None) -> None:
+        """Begin a field, begin its result after its code, or end it."""
+        if kind == "begin":
+            self._fields.append(_Field(Element("fldChar", self.open[-1].place)))
+        elif kind in {"separate", "end"} and self._fields:
+            innermost = self._fields[-1]
+            if innermost.is_code:
+                self._end_code(innermost)
+            if kind == "end":
+                self._fields.pop()
+                if innermost.result.link is not None:
+                    self.text.close_link(innermost.result.link)
+
+    def _end_code(self, field: _Field) -> None:
+        field.is_code = False
+        self._read_code(field.result, "".join(field.code))
+
+    def _end_codes(self, _: str = "") -> None:
+        """End all codes at the end of the paragraph, so that a field without an end doesn't hide the text."""
+        while (field := self._code()) is not None:
+            self._end_code(field)
+
+    def _read_code(self, result: Element, code: str) -> None:
+        """Make the *result* of a field the text of a link, if its *code* says so."""
+        target = hyperlink_target(code)
+        self.open_link(result, target)
+        if not target and may_hold_ark(code):  # reference managers store citations in the code of their fields
+            self.text.add_value(code.strip(), f"{result.place}/field", Role.STRUCTURED_DATA)
+
+
+def _symbol(attributes: Mapping[str, str]) -> str:
+    """Return a character by its code; in a symbol font, U+F000 plus an ASCII code. Empty if it is none."""
+    code = attributes.get("char", "")
+    if code.upper() == "F02D" and attributes.get("font") == "Symbol":
+        return "\N{MINUS SIGN}"
+    try:
+        char = chr(int(code, 16))
+    except (ValueError, OverflowError):
+        return ""
+    return "" if "\ud800" <= char <= "\udfff" else char
+
+
+class SheetPart(MarkupPart):
+    """Reads one sheet, the comments on it, or the table of strings that the cells of all sheets refer to.
+
+    Every cell with a string is a text at ``Sheet1!B12``, and every shared string one at its number.
+    """
+
+    def __init__(
+        self, text: RunningText, sheet: str, relations: Mapping[str, Relation], strings: Mapping[str, str]
+    ) -> None:
+        super().__init__(text, sheet, relations)
+        self._sheet = sheet
+        self._strings = strings
+        self._first_block = len(text.blocks)
+        self._row = self._column = self._shared = 0
+        self._kind = ""
+        self._linked: dict[str, int] = {}
+
+    def begin_known(self, element: Element, attributes: Mapping[str, str]) -> bool:
+        """Begin an element of a sheet; return False if it is unknown."""
+        name, around = element.name, self.open[-1]
+        match name:
+            case "row":
+                self._row = number(attributes.get("r", "")) or self._row + 1
+                self._column = 0
+            case "c":
+                self._column += 1
+                self._kind = attributes.get("t", "n")
+                cell = attributes.get("r") or column_letters(self._column) + str(self._row)
+                self.begin_paragraph(element, f"{self._sheet}!{cell}")
+            case "f":
+                element.pieces, element.at_end = [], lambda code: self.open_link(around, formula_target(code))
+            case "v":
+                element.pieces, element.at_end = [], self._write_value
+            case "si":
+                self.begin_paragraph(element, str(self._shared))
+                self._shared += 1
+            case "comment" | "threadedComment":
+                self.begin_paragraph(element, f"{self._sheet}!{attributes.get('ref', '')}/comment")
+            case "text":
+                element.shows = True
+            case "r":
+                element.run = element
+                self.begin_format(element)
+            case "hyperlink":
+                self._read_link(attributes)
+            case _ if name.endswith(("Header", "Footer")):
+                element.pieces, element.at_end = [], self._write_header
+                self.begin_paragraph(element, f"{self._sheet}/{name[-6:].lower()}")
+            case _:
+                return super().begin_known(element, attributes)
+        return True
+
+    def raise_run(self, run: Element) -> None:
+        """Separate a raised run from the text before it, in one text."""
+        self.text.write(" ")
+
+    def close(self) -> None:
+        """End the sheet, and connect the links, which come after the cells, with the text of their cells."""
+        super().close()
+        for index in range(self._first_block, len(self.text.blocks)):
+            block = self.text.blocks[index]
+            link = self._linked.get(block.place)
+            if link is not None and block.role is Role.TEXT and not block.anchors:
+                block = replace(block, anchors=(Anchor(0, len(block.text), link),))
+            self.text.blocks[index] = replace(block, seams=()) if block.seams else block  # as in shared strings
+
+    def _write_header(self, text: str) -> None:
+        self.text.write(_HEADER_CODE.sub(" ", text))
+
+    def _write_value(self, value: str) -> None:
+        """Write the value of a cell, unless it is a number, a Boolean or an error."""
+        if self._kind == "s":
+            self.text.write(self._strings.get(value.strip(), ""))
+        elif self._kind == "str":
+            self.text.write(value)
+
+    def _read_link(self, attributes: Mapping[str, str]) -> None:
+        """Read the link of a cell, or of a range, as that of its first cell."""
+        target, cell = self._target(attributes, "location"), _CELL.match(attributes.get("ref", ""))
+        if target and cell is not None:
+            place = f"{self._sheet}!{cell[0]}"
+            self._linked.setdefault(place, self.text.add_link(target, place))
