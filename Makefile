@@ -75,7 +75,7 @@ properties: $(VENV)/installed
 # All benchmarks run, even if one misses its floor. The last line lists missing baselines.
 bench: $(VENV)/installed $(VENV)/linkchecker/installed $(VENV)/lychee/installed
 	@command -v rg >/dev/null || { test "$$(id -u)" = 0 && apt-get install --yes ripgrep >/dev/null 2>&1; } || true
-	@failed=0; missing=; for each in start scan find cores archives dataset_report growth html_pages pdf crawl memory judging makespan late_turns links own_hosts history page overview fix; do $(BIN)/python -m tools.benchmarks.$$each || failed=1; done; \
+	@failed=0; missing=; for each in start scan find cores archives growth html_pages pdf crawl memory judging makespan late_turns links own_hosts history page overview fix; do $(BIN)/python -m tools.benchmarks.$$each || failed=1; done; \
 		command -v rg >/dev/null || missing="$$missing ripgrep (scan)"; \
 		test -x $(VENV)/linkchecker/bin/linkchecker || missing="$$missing LinkChecker (crawl)"; \
 		echo "not compared with, for it is not installed:$${missing:- nothing}"; exit $$failed

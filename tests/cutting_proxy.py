@@ -38,6 +38,9 @@ class CuttingProxy:
             length = re.search(rb"(?im)^content-length: *(\d+)", head)
             while length is not None and len(body) < int(length[1]):
                 body += _receive(client)
+            is_chunked = re.search(rb"(?im)^transfer-encoding: *chunked", head) is not None
+            while is_chunked and not re.search(rb"(?:^|\r\n)0\r\n(?:[^\0]*\r\n)?\r\n\Z", body):
+                body += _receive(client)
             server.sendall(_of_one_request(head) + body)
             most = self._most_of(head)
             head, body = _head_of(server)

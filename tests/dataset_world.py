@@ -1,23 +1,28 @@
 """Documents for datasets, the content of a dataset, and commands that make one and are killed at every step."""
 
 import gzip
+import hashlib
 import json
 import os
 import random
 import shutil
 import sys
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+from distributed import Client, LocalCluster
 
-from arkaudit.datasets.build import DatasetMaker, PartWorker
-from arkaudit.datasets.plan import Manifest, Plan
-from arkaudit.datasets.storage import InputFile, Storage, digest_of_file
+from arkaudit.datasets import graph
+from arkaudit.datasets.cluster import require_dask
+from arkaudit.datasets.graph import DatasetMaker, FinishedDataset
+from arkaudit.datasets.manifest import Manifest
+from arkaudit.datasets.parts import DIGEST_DIGITS
+from arkaudit.datasets.storage import InputFile, Storage
 from extractors.mentions.rows import ALL_COLUMNS
 
-VERSION = "0"
 _LETTERS = "bcdfghjkmnpqrstvwxz0123456789"
 
 Row = dict[str, Any]
@@ -73,50 +78,51 @@ def extracted_rows(dataset: Path) -> list[Row]:
 
 
 def sign(dataset: Path) -> None:
-    """Write the digests of the present files into the manifest, as the sender of a dataset may."""
-    path = dataset / "manifest.json"
-    manifest = json.loads(path.read_bytes())
+    """Give the present files the names of their content, also in the manifest, as the sender of a dataset may."""
+    manifest = json.loads((dataset / "manifest.json").read_bytes())
     for table in manifest["tables"].values():
-        table["sha256"] = [digest_of_file(dataset / name) for name in table["files"]]
-    path.write_text(json.dumps(manifest))
+        table["files"] = [str(named_by_content(dataset / name).relative_to(dataset)) for name in table["files"]]
+    (dataset / "manifest.json").write_text(json.dumps(manifest))
+
+
+def named_by_content(path: Path) -> Path:
+    """Give a file of a part the name of its content, and return its path."""
+    digest = hashlib.sha256(path.read_bytes()).hexdigest()[:DIGEST_DIGITS]
+    return path.rename(path.with_name(f"{path.name.partition('-')[0]}-{digest}.parquet"))
 
 
 def files_of(paths: list[Path]) -> list[InputFile]:
-    """Return the files at *paths*, as a plan has them."""
+    """Return the files at *paths*, as a part has them."""
     return [InputFile(str(path), path.stat().st_size, "") for path in paths]
 
 
-def plan_of(storage: Storage, files: list[InputFile], *, part_bytes: int = 1_500) -> Plan:
-    """Return the plan in a storage, extended by *files*, in small parts."""
-    plan = Plan(storage, [f"arkaudit {VERSION}"])
-    plan.extend(files, part_bytes=part_bytes)
-    return plan
+@cache
+def client_here() -> Client:
+    """Return the client of a Dask worker in this process."""
+    require_dask()
+    cluster = LocalCluster(n_workers=1, threads_per_worker=1, processes=False, dashboard_address=None, memory_limit=0)
+    return Client(cluster)
 
 
-def make(out: Path, paths: list[Path], storage: Storage | None = None, *, part_bytes: int = 1_500) -> None:
+def make(
+    out: Path | str, paths: list[Path] | list[InputFile], storage: Storage | None = None, *, part_bytes: int = 1_500
+) -> FinishedDataset:
     """Make a dataset in this process, in small parts."""
-    plan = plan_of(storage or Storage(out), files_of(paths), part_bytes=part_bytes)
-    with PartWorker(1) as worker:
-        DatasetMaker(plan, worker).make()
+    files = [path if isinstance(path, InputFile) else files_of([path])[0] for path in paths]
+    return DatasetMaker(storage or Storage(str(out)), client_here()).make(files, part_bytes=part_bytes)
 
 
 class _DyingStorage(Storage):
     """A storage whose process is gone before, or just after, it has changed something for the n-th time."""
 
     def __init__(self, folder: Path, dies_at: int) -> None:
-        super().__init__(folder)
+        super().__init__(str(folder))
         self._left = dies_at
 
     def _step(self) -> None:
         self._left -= 1
         if self._left == 0:
             os._exit(9)
-
-    def create(self, name: str, data: bytes) -> bool:
-        self._step()
-        is_made = super().create(name, data)
-        self._step()
-        return is_made
 
     def put(self, scratch: Path, name: str) -> None:
         self._step()
@@ -135,7 +141,8 @@ def main(folder: Path, papers: Path) -> None:
     than the process before.
     """
     paths = sorted(papers.iterdir())
-    make(folder / "whole", paths)
+    # In another process, as a fork has no other threads.
+    assert not _ends_at(folder / "whole", paths, 0)
     expected = content_of(folder / "whole")
     wrong, step = [], 1
     while _ends_at(folder / "ds", paths, step):
@@ -157,10 +164,8 @@ def _ends_at(out: Path, paths: list[Path], step: int) -> bool:
     child = os.fork()
     if not child:
         storage = _DyingStorage(out, step)
-        plan = plan_of(storage, files_of(paths))
-        worker = PartWorker(1)
-        worker._storage = lambda _: storage  # type: ignore[assignment]
-        DatasetMaker(plan, worker).make()
+        graph.Storage = lambda _: storage  # type: ignore[assignment, misc]
+        make(out, paths, storage)
         os._exit(0)
     _, status = os.waitpid(child, 0)
     code = os.waitstatus_to_exitcode(status)

@@ -21,7 +21,8 @@ from pathlib import Path
 from typing import Any
 
 from arkaudit.__main__ import main as command
-from tests.dataset_world import content_of
+from extractors.model.errors import DatasetError
+from tests.dataset_world import content_of, make
 from tests.preloaded import IMPORTED
 
 #: Number of changes of each scenario that fail in turn, from the first to the last.
@@ -55,8 +56,11 @@ def crawl(folder: Path) -> None:
 
 
 def dataset(folder: Path) -> None:
-    places = (str(folder.parent / "papers"), "--out", str(folder / "ds"))
-    arkaudit("dataset", "make", *places, "--part-size", "1", "--jobs", "1")
+    # In this process, because faults are of one process.
+    try:
+        make(folder / "ds", sorted((folder.parent / "papers").iterdir()))
+    except (DatasetError, OSError):
+        sys.exit(3)
 
 
 def report(folder: Path) -> None:

@@ -24,7 +24,7 @@ from tests.waiting import PATIENCE_S
 IMPORTED = (
     "arkaudit.commands.audit_command", "arkaudit.commands.check_command", "arkaudit.commands.extract_command",
     "arkaudit.features.fix.command", "arkaudit.commands.report_command", "arkaudit.datasets.command",
-    "arkaudit.datasets.connection", "arkaudit.datasets.report_tables", "arkaudit.output.explaining",
+    "arkaudit.output.explaining",
     "arkaudit.output.logs", "arkaudit.output.reporting", "arkaudit.audits.resuming", "babel.dates",
     "babel.messages.pofile", "babel.numbers", "click", "crawler.answers.answer_pages", "crawler.history.problems",
     "crawler.model.registry", "crawler.pipelines", "crawler.politeness.request_queue", "crawler.process",

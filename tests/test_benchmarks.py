@@ -13,7 +13,6 @@ SMALLEST: dict[str, dict[str, object]] = {
     "find": {"find.CHARS": 4_000, "find.ROUNDS": 1, "find.DENSE": 10},
     "cores": {"cores.ROUNDS": 1, "cores.PDFS": 1, "cores.TEXTS": 1},
     "archives": {"archives.PAGES": 1, "archives.SMALL_PAGES": 1, "archives.TEXTS": 1, "archives.PDFS": 1},
-    "dataset_report": {"dataset_report.PART": 100},
     "growth": {"growth.CHARS": 100},
     "html_pages": {"html_pages.PAGES": 1, "html_pages.ROUNDS": 1},
     "pdf": {"pdf.ROUNDS": 1, "pdf.DEMO": Path("no demo")},
@@ -46,6 +45,6 @@ def test_all_benchmarks_are_listed() -> None:
 def test_benchmark_runs(name: str, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
     for constant, value in SMALLEST[name].items():
         monkeypatch.setattr(f"tools.benchmarks.{constant}", value)
-    monkeypatch.setattr("sys.argv", [f"tools.benchmarks.{name}", *({"dataset_report": ["1"]}.get(name, []))])
+    monkeypatch.setattr("sys.argv", [f"tools.benchmarks.{name}"])
     assert import_module(f"tools.benchmarks.{name}").main() in (0, 1)
     assert re.match("[a-z]+", capfd.readouterr().out)

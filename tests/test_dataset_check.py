@@ -13,7 +13,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from arkaudit.datasets.connection import open_dataset
 from arkaudit.datasets.documents import DatasetDocuments
 from crawler.store.store import Store
 from extractors.model.errors import UserMistake
@@ -262,12 +261,11 @@ def test_damaged_dataset_is_one_line(tmp_path: Path, damage: str) -> None:
     make(tmp_path / "ds", [tmp_path / "a.txt"])
     [mentions] = (tmp_path / "ds" / "mentions").iterdir()
     mentions.unlink() if damage == "missing" else mentions.write_bytes(b"no Parquet")
-    check, report = ["check", "--from", tmp_path / "ds", *ON_LOOPBACK], ["report", "--dataset", tmp_path / "ds"]
-    for command in (check, [*check, "--dry-run"], [*report, "--out", tmp_path / "out"]):
+    check = ["check", "--from", tmp_path / "ds", *ON_LOOPBACK]
+    for command in (check, [*check, "--dry-run"]):
         done = run_command(*command)
         assert (done.returncode, done.stderr.count("\n")) == (2, 1)
         assert re.search(rf"^arkaudit: .*can't be read: mentions/{mentions.name} is ", done.stderr)
-    assert not (tmp_path / "out").exists()
 
 
 #: Cells that arkaudit never writes, by their column.
@@ -302,10 +300,8 @@ def test_dataset_with_other_columns_is_one_line(tmp_path: Path, column: str) -> 
     changed = rows.remove_column(at) if column == "ark" else rows.set_column(at, column, pa.array(["x"], pa.string()))
     pq.write_table(changed, path)
     sign(tmp_path / "ds")
-    with pytest.raises(UserMistake, match=f"the column {column} is missing or has a wrong type"):
+    with pytest.raises(UserMistake, match="can't be read: mentions/"):
         list(DatasetDocuments.at(str(tmp_path / "ds")).records("https://r.example/"))
-    with pytest.raises(UserMistake, match=f"the column {column} is missing"), open_dataset(str(tmp_path / "ds")):
-        pass
 
 
 @pytest.mark.parametrize(
@@ -319,7 +315,7 @@ def test_dataset_with_other_columns_is_one_line(tmp_path: Path, column: str) -> 
         pytest.param(lambda kept: re.sub('"rows": [0-9]+', '"rows": -1', kept), id="less than no rows"),
         pytest.param(lambda kept: kept.replace('"mentions/', '"../mentions/'), id="a file elsewhere"),
         pytest.param(lambda kept: kept.replace('"mentions/', '"/mentions/'), id="a file anywhere"),
-        pytest.param(lambda kept: re.sub('"[0-9a-f]{64}"', "", kept), id="a file without a digest"),
+        pytest.param(lambda kept: re.sub("-[0-9a-f]{16}", "", kept), id="a file without a digest"),
         pytest.param(
             lambda kept: re.sub('"format_version": [0-9]+', '"format_version": 99', kept), id="a later version"
         ),

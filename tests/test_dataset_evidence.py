@@ -1,17 +1,15 @@
-"""The evidence of a dataset, from a file of names: the same as that of the ARKs themselves."""
+"""The evidence of a dataset, from the names of ARKs: the same as that of the ARKs themselves."""
 
 import pickle
 import random
-from collections import Counter
 from collections.abc import Iterable
-from pathlib import Path
 
 import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from arkaudit.datasets.evidence import digest_of, evidence_of, read_evidence, write_evidence
+from arkaudit.datasets.evidence import Learned, learn
 from extractors.model.ark import BETANUMERIC, Ark
 from extractors.model.check_characters import Zone, check_character
 from extractors.wraps.evidence import Evidence
@@ -24,29 +22,22 @@ _QUALIFIERS = st.sampled_from(["", "", "/f1.item", ".pdf", "/plan.Dumas"])
 ARKS = st.lists(st.builds(Ark, st.sampled_from(["12345", "12148", "b5"]), _NAMES, _QUALIFIERS), max_size=60)
 
 
-def names_table(names: Iterable[str]) -> pa.Table:
-    """Return a table with a row for each distinct name, in order, and a flag that is 1 if *names* repeat it."""
-    counts = Counter(name.encode("utf-8", "surrogatepass") for name in names)
-    encoded = sorted(counts)
-    flags = [int(counts[name] > 1) for name in encoded]
-    return pa.table({"name": pa.array(encoded, pa.large_binary()), "repeated": pa.array(flags, pa.uint8())})
-
-
 def parts_of(evidence: Evidence) -> tuple[object, ...]:
     zones = evidence.zones
     return list(evidence.whole), evidence.shapes, evidence.qualifiers, zones.learned, zones.known
 
 
-def learned(arks: Iterable[Ark]) -> tuple[pa.Table, Evidence]:
-    """Return the names of ARKs as a table, and their evidence."""
-    arks = list(arks)
-    names = names_table(map(str, arks))
-    return names, evidence_of(names, names_table(str(ark.base) for ark in arks))
+def learned(arks: Iterable[Ark]) -> Learned:
+    """Return what is learned from documents of one ARK each, in two parts."""
+    names = [[str(ark).encode("utf-8", "surrogatepass")] for ark in arks]
+    halves = (names[: len(names) // 2], names[len(names) // 2 :])
+    schema = {"whole": pa.list_(pa.binary()), "unreadable": pa.string()}
+    return learn(pa.table([half, [None] * len(half)], pa.schema(schema)) for half in halves)
 
 
 @given(ARKS)
 def test_evidence_from_names_is_that_of_the_arks(arks: list[Ark]) -> None:
-    _, evidence = learned(arks)
+    evidence = learned(arks).evidence
     expected = Evidence.from_arks(arks, frozenset(ark for ark in arks if arks.count(ark) > 1))
     assert parts_of(evidence) == parts_of(expected)
     assert [ark in evidence.supported for ark in arks] == [ark in expected.supported for ark in arks]
@@ -60,11 +51,21 @@ def test_evidence_from_names_is_that_of_the_arks(arks: list[Ark]) -> None:
 def test_learned_zones_do_not_depend_on_order(seed: int) -> None:
     chance = random.Random(seed)
     arks = {_random_ark(chance, seed) for _ in range(chance.choice([15, 40, 200]))}
-    assert parts_of(learned(arks)[1]) == parts_of(Evidence.from_arks(arks))
+    assert parts_of(learned(arks).evidence) == parts_of(Evidence.from_arks(arks))
 
 
 def test_digest_tells_repeated_names_from_single_ones() -> None:
-    assert digest_of(names_table(["ark:1/a"])) != digest_of(names_table(["ark:1/a"] * 2))
+    ark = Ark("12148", "btv1b84")
+    assert learned([ark]).digest != learned([ark] * 2).digest
+    assert learned([ark] * 2).digest == learned([ark] * 3).digest
+
+
+def test_names_are_merged_as_they_come(monkeypatch: pytest.MonkeyPatch) -> None:
+    chance = random.Random(1)
+    arks = [Ark("12148", f"btv1b{chance.randrange(300):05}") for _ in range(1_000)]
+    whole = learned(arks)
+    monkeypatch.setattr("arkaudit.datasets.evidence._AT_ONCE", 10)
+    assert parts_of(learned(arks).evidence) == parts_of(whole.evidence)
 
 
 def _random_ark(chance: random.Random, seed: int) -> Ark:
@@ -78,14 +79,12 @@ def _random_ark(chance: random.Random, seed: int) -> Ark:
 
 
 @pytest.mark.parametrize("count", [0, 3_000])
-def test_a_file_of_evidence_is_mapped_and_looked_up(tmp_path: Path, count: int) -> None:
+def test_evidence_is_sent_and_looked_up(count: int) -> None:
     arks = [Ark("76543", f"btv1b{number:05}", "/f1.item" if number % 7 == 0 else "") for number in range(count)]
     arks += arks[:5]
-    names, evidence = learned(arks)
-    write_evidence(names, evidence, tmp_path / "evidence.arrow")
-    kept = read_evidence(tmp_path / "evidence.arrow")
-    assert parts_of(kept) == parts_of(Evidence.from_arks(arks))
-    assert kept.holds("ark:76543/btv1b00001") == (count > 0)
-    assert not kept.holds("ark:76543/btv1b0000")
-    assert len(kept.whole) == count
-    assert [ark in kept.supported for ark in arks] == [arks.count(ark) > 1 for ark in arks]
+    sent = pickle.loads(pickle.dumps(learned(arks))).evidence
+    assert parts_of(sent) == parts_of(Evidence.from_arks(arks))
+    assert sent.holds("ark:76543/btv1b00001") == (count > 0)
+    assert not sent.holds("ark:76543/btv1b0000")
+    assert len(sent.whole) == count
+    assert [ark in sent.supported for ark in arks] == [arks.count(ark) > 1 for ark in arks]

@@ -91,7 +91,7 @@ def test_the_wheel_holds_our_packages_and_their_data_and_no_tests(wheel: Path) -
     assert {name.split("/")[0] for name in names if "dist-info" not in name} == PACKAGES
     for needed in (
         "reports/page/templates/page.html.j2", "reports/page/templates/identity.html.j2", "reports/languages/fr.po",
-        "reports/languages/de.po", "reports/languages/es.po", "arkaudit/datasets/sql/counts.sql",
+        "reports/languages/de.po", "reports/languages/es.po",
         "crawler/spiders/arks_spider.py",
         *(f"{package}/py.typed" for package in PACKAGES),
     ):  # fmt: skip
@@ -123,7 +123,7 @@ def test_each_module_can_be_imported(wheel: Path, installed_commands: Path, tmp_
         tmp_path,
         f"""
 from importlib import import_module
-extras = {{"apprise", "cronsim", "xlsxwriter", "distributed", "dask", "playwright", "s3fs", "fsspec", "duckdb", "dns"}}
+extras = {{"apprise", "cronsim", "xlsxwriter", "distributed", "dask", "playwright", "dns"}}
 extras.add("http_message_signatures")
 for name in {names!r}:
     try:

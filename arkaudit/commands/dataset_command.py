@@ -11,7 +11,6 @@ from arkaudit.commands.options import (
     config_of,
     flag,
     from_places_option,
-    jobs_option,
     listed_places,
     optional_config_option,
     repeatable,
@@ -56,7 +55,7 @@ def _check_workers(_: click.Context, __: click.Parameter, given: str | None) -> 
     "--workers",
     callback=_check_workers,
     metavar="N|ADDRESS",
-    help="Number of Dask workers on this machine, or a scheduler (tcp://…, tls://…).",
+    help="Number of processes on this machine, or a Dask scheduler (tcp://…, tls://…).  [default: one for each core]",
 )
 @flag("--dry-run", help="Print the number and size of the files without reading them.")
 @repeatable(
@@ -64,7 +63,6 @@ def _check_workers(_: click.Context, __: click.Parameter, given: str | None) -> 
     type=click.Choice([NEVER, DocumentOutcome.UNREADABLE.value]),
     help="Exit with 1 if a document is unreadable.",
 )
-@jobs_option
 @optional_config_option
 def dataset_make(
     places: tuple[str, ...],
@@ -74,7 +72,6 @@ def dataset_make(
     workers: str | None,
     dry_run: bool,
     fail_on: tuple[str, ...],
-    jobs: int | None,
     config_file: Path | None,
 ) -> None:
     """Find and repair the ARKs that documents cite, and write them as Parquet files. The same command resumes.
@@ -90,8 +87,6 @@ def dataset_make(
     places = (*places, *listed_places(from_file)) if from_file is not None else places
     if not places:
         raise UserMistake("nothing to read: give files or folders, or --from FILE")
-    if workers and jobs:
-        raise UserMistake("give either --jobs (processes on this machine) or --workers (Dask)")
     if "-" in places:
         raise UserMistake("a dataset is made of files, not of standard input")
     part_bytes = part_size * 2**20
@@ -99,9 +94,8 @@ def dataset_make(
     if dry_run:
         print_amount(places, out, part_bytes=part_bytes)
         return
-    jobs = jobs or config.jobs or cores()
-    made = make_dataset(places, out, jobs=jobs, workers=workers, part_bytes=part_bytes)
-    if not made.manifest.inputs.files or 0 < made.unreadable == made.manifest.tables["documents"].rows:
+    made = make_dataset(places, out, workers=workers or str(config.jobs or cores()), part_bytes=part_bytes)
+    if not made.files or 0 < made.unreadable == made.manifest.tables["documents"].rows:
         end_unread("nothing", made.first_unreadable)
     exit_on(fail_on, [DocumentOutcome.UNREADABLE.value] * bool(made.unreadable))
 

@@ -29,9 +29,6 @@ from reports.remediation.targets import LAYOUTS
 
 @click.command(cls=GroupedCommand)
 @store_option
-@click.option(
-    "--dataset", metavar="FOLDER", help="Report on the citations of a dataset by tables only, as csv or parquet."
-)
 @file_option("--out", help="Write the report into this folder; - for standard output.")
 @click.option("--run", "run_id", type=int, help="Report only this run.  [default: the current state of the audit]")
 @click.option("--since", type=int, metavar="RUN", help="A run to compare with.  [default: the previous one]")
@@ -54,7 +51,6 @@ from reports.remediation.targets import LAYOUTS
 def report(
     context: click.Context,
     store_file: Path,
-    dataset: str | None,
     out: Path | None,
     run_id: int | None,
     since: int | None,
@@ -80,11 +76,7 @@ def report(
     arkaudit report --since 3 --only confirmed --format md --out -
     arkaudit report --naan 12148 --fail-on confirmed-broken
     arkaudit report --inventory ours.csv --out report --lang fr
-    arkaudit report --dataset dataset/ --out report
     """
-    if dataset is not None:
-        _report_on_dataset(context, dataset, out, formats, lang)
-        return
     from arkaudit.output.reporting import report_on
 
     if config_file is not None or audit is not None:
@@ -114,24 +106,3 @@ def report(
         targets_for=targets_for,
     )
     exit_on(fail_on, summary.tokens, is_whole=summary.is_whole)
-
-
-def _report_on_dataset(
-    context: click.Context, dataset: str, out: Path | None, formats: tuple[str, ...], lang: str | None
-) -> None:
-    """Report on a dataset. Raises `UserMistake` for options that only a store has."""
-    from arkaudit.datasets.report_tables import report_on_dataset
-    from reports.languages import LanguageChoice
-
-    given = [
-        option.opts[0]
-        for option in context.command.params
-        if option.name not in ("dataset", "out", "formats", "lang")
-        and context.get_parameter_source(option.name or "") not in (None, ParameterSource.DEFAULT)
-    ]
-    if given:
-        raise UserMistake(f"{given[0]} is for a store: omit it with --dataset")
-    if out == Path("-"):
-        raise UserMistake("a report on a dataset has several files: name a folder by --out")
-    is_default = context.get_parameter_source("formats") in (None, ParameterSource.DEFAULT)
-    report_on_dataset(dataset, out, ("csv",) if is_default else formats, LanguageChoice.parse(lang).language)

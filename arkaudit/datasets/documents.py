@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import hashlib
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from itertools import groupby
-from operator import itemgetter
 from typing import Any
 
-from arkaudit.datasets.connection import open_dataset, query_of
-from arkaudit.datasets.plan import Manifest
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from arkaudit.datasets.columns import DATASET_TABLES, MENTIONS, DatasetTable, schema_of
+from arkaudit.datasets.manifest import Manifest, damage_in, manifest_in
+from arkaudit.datasets.storage import Storage, is_object, network_errors
 from crawler.model.observations import CitedMention, DecidedOn, DocumentOutcome, DocumentRecord, now
 from extractors.mentions.mention import Mention
 from extractors.model.ark import Ark
@@ -35,6 +38,7 @@ class DatasetDocuments:
 
     place: str
     """The folder or prefix as the user named it."""
+    storage: Storage
     manifest: Manifest
     whole_rows: int = WHOLE_ROWS
     notes: list[tuple[str, Finding]] = field(default_factory=list)
@@ -42,9 +46,16 @@ class DatasetDocuments:
 
     @classmethod
     def at(cls, folder: str) -> DatasetDocuments:
-        """Return the finished dataset at *folder*. Raises `UserMistake`."""
-        with open_dataset(folder) as dataset:
-            return cls(folder.rstrip("/") or folder, dataset.manifest)
+        """Return the finished dataset at *folder*; its files are verified, except on object storage.
+
+        Raises `UserMistake`.
+        """
+        with network_errors(folder):
+            storage = Storage(folder)
+            manifest = manifest_in(storage)
+            for damage in () if is_object(folder) else damage_in(storage, manifest):
+                raise UserMistake(f"{folder} can't be read: {damage}: repeat the command that made the dataset")
+        return cls(folder.rstrip("/") or folder, storage, manifest)
 
     @property
     def has_arks(self) -> bool:
@@ -64,42 +75,67 @@ class DatasetDocuments:
 
     def targets(self, resolver: str) -> list[Target]:
         """Return distinct ARKs with their request URLs, sorted; ARKs cited without a resolver get *resolver*."""
-        query = "SELECT DISTINCT ark, requested FROM mentions"
-        with open_dataset(self.place, verify=False) as dataset, self._require_own_values("its ARKs"):
+        with self._require_own_values("its ARKs"):
             return sorted(
-                {(Ark.parse(row["ark"]), at_resolver(row["requested"], resolver)) for row in dataset.dicts(query)}
+                {
+                    (Ark.parse(ark), at_resolver(requested, resolver))
+                    for rows in self._parts_of(MENTIONS)
+                    for ark, requested in _distinct(rows, "ark", "requested")
+                }
             )
 
     def records(self, resolver: str) -> Iterator[DocumentRecord]:
-        """Yield records of the documents with all their citations, in the order of their names.
+        """Yield records of the documents with all their citations, part by part.
 
         Raises `UserMistake` if a file of the dataset is missing or damaged.
         """
         at = now()
         taken = mentions = 0
-        with open_dataset(self.place, verify=False) as dataset:
-            query = "SELECT document FROM mentions ANTI JOIN documents USING (document) LIMIT 1"
-            for (name,) in dataset.rows(query):
+        chosen = None if self.is_whole else self._chosen()
+        for documents, *others in zip(*map(self._parts_of, DATASET_TABLES), strict=True):
+            cited, found = map(_by_document, others)
+            for document in documents.to_pylist():
+                name = document["document"]
+                rows, findings = cited.pop(name, []), found.pop(name, [])
+                if chosen is None or name in chosen:
+                    with self._require_own_values(f"the rows about {name}"):
+                        record = _record(document, rows, findings, resolver, at)
+                    taken += 1
+                    mentions += len(record.mentions)
+                    yield record
+            for name in cited:
                 raise UserMistake(f"{self.place} can't be read: it has citations of {name}, but not this document")
-            most = "NULL" if self.is_whole else DOCUMENTS_AN_ARK
-            dataset.run(f"SET VARIABLE documents_an_ark = {most}")
-            dataset.run(query_of("chosen"))
-            for name, rows in groupby(dataset.dicts(query_of("cited_documents")), key=itemgetter("document")):
-                with self._require_own_values(f"the rows about {name}"):
-                    record = _record(list(rows), resolver, at)
-                taken += 1
-                mentions += len(record.mentions)
-                yield record
-            others = "SELECT document, kind, detail FROM findings ANTI JOIN documents USING (document) ORDER BY ALL"
-            self.notes = [(row["document"], Finding(row["kind"], row["detail"])) for row in dataset.dicts(others)]
+            self.notes += [(name, _finding(row)) for name, rows in sorted(found.items()) for row in rows]
         if not self.is_whole:
             tables = self.manifest.tables
             words = (
                 f"{taken:,} of {tables['documents'].rows:,} documents are here, with {mentions:,} of "
                 f"{tables['mentions'].rows:,} mentions of ARKs: at most {DOCUMENTS_AN_ARK} for each ARK at a URL; "
-                "`arkaudit report --dataset` counts all"
+                "the tables of the dataset have all"
             )
             self.notes.append((self.place, Finding("documents-left-out", words)))
+
+    def _chosen(self) -> set[str]:
+        """Return the names of the first documents that cite each target."""
+        documents: Counter[tuple[str, str]] = Counter()
+        chosen = set()
+        for rows in self._parts_of(MENTIONS):
+            for name, *target in _distinct(rows, "document", "ark", "requested"):
+                documents[tuple(target)] += 1
+                if documents[tuple(target)] <= DOCUMENTS_AN_ARK:
+                    chosen.add(name)
+        return chosen
+
+    def _parts_of(self, table: DatasetTable) -> Iterator[pa.Table]:
+        """Yield the rows of each file of *table*. Raises `UserMistake` for another file."""
+        for name in self.manifest.tables[table.name].files:
+            try:
+                with network_errors(self.place), self.storage.open(name) as file:
+                    rows = pq.ParquetFile(file).read().cast(schema_of(table))
+            except (OSError, ValueError) as problem:
+                reason = str(problem).partition("\n")[0]
+                raise UserMistake(f"{self.place} can't be read: {name}: {reason}") from None
+            yield rows
 
     @contextmanager
     def _require_own_values(self, what: str) -> Iterator[None]:
@@ -110,14 +146,26 @@ class DatasetDocuments:
             raise UserMistake(f"{self.place} can't be read: {what}: {problem}") from None
 
 
-def _record(rows: list[Row], resolver: str, at: str) -> DocumentRecord:
-    """Return the record of a document from its *rows*, one for each mention, or one without a mention.
+def _distinct(rows: pa.Table, *columns: str) -> Iterator[tuple[Any, ...]]:
+    """Return the distinct values of *columns* in the order of their first rows."""
+    distinct = rows.select(columns).group_by(columns, use_threads=False).aggregate([])
+    return zip(*(column.to_pylist() for column in distinct.columns), strict=True)
+
+
+def _by_document(rows: pa.Table) -> dict[str, list[Row]]:
+    groups = defaultdict(list)
+    for row in rows.to_pylist():
+        groups[row["document"]].append(row)
+    return groups
+
+
+def _record(document: Row, rows: list[Row], findings: list[Row], resolver: str, at: str) -> DocumentRecord:
+    """Return the record of a document with a mention for each of *rows*.
 
     *at* replaces the time of reading, which a dataset does not have.
     """
-    document = rows[0]
     mentions = []
-    for row in rows if document["ordinal"] is not None else ():
+    for row in rows:
         confidence = Confidence[row["confidence"].upper()]
         values = {**row, "ark": to_plain(Ark.parse(row["ark"])), "confidence": confidence, "remarks": row["spelling"]}
         cited = from_plain(values, Mention)
@@ -132,8 +180,12 @@ def _record(rows: list[Row], resolver: str, at: str) -> DocumentRecord:
         body_bytes=document["bytes"],
         body_sha256=document["sha256"],
         mentions=tuple(mentions),
-        findings=tuple(Finding(**finding) for finding in document["findings"]),
+        findings=tuple(map(_finding, findings)),
     )
+
+
+def _finding(row: Row) -> Finding:
+    return Finding(row["kind"], row["detail"])
 
 
 def at_resolver(requested: str, resolver: str) -> str:

@@ -2,14 +2,12 @@
 
 The first pass reads the files of a part into documents, and collects their complete ARKs. The second pass decides
 doubtful mentions by the evidence of all parts, and writes the rows of the tables. Each file gets its final name when it
-is complete. The name contains a digest of its content, so that a file proves that a part is done.
+is complete, so that a part under its final name is done. The name ends with a digest of the content.
 """
 
 from __future__ import annotations
 
 import hashlib
-import re
-from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, suppress
 from dataclasses import replace
@@ -21,14 +19,15 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from arkaudit.datasets.columns import DATASET_TABLES, DOCUMENTS, FINDINGS, MENTIONS, ParquetFile, schema_of
-from arkaudit.datasets.evidence import DIGEST_DIGITS, read_evidence
-from arkaudit.datasets.plan import Part, TableFile
-from arkaudit.datasets.storage import InputFile, Storage, digest_of_file, is_object, open_object
+from arkaudit.datasets.evidence import Learned, learn
+from arkaudit.datasets.manifest import FINISHED_FILE, TableFile, is_sound
+from arkaudit.datasets.parts import DIGEST_DIGITS, Part, digest_of
+from arkaudit.datasets.storage import InputFile, Storage, is_object, object_copy
 from arkaudit.output.exits import say
 from crawler.model.resolving import citation_urls
 from extractors import two_passes
 from extractors.archives.members import INSIDE, ArchiveMember
-from extractors.documents import Document, Origin, document_name, documents_in, documents_in_file
+from extractors.documents import Document, Origin, document_name, documents_in_file
 from extractors.extraction import Extraction
 from extractors.isolated import BATCH_DOCUMENTS, KILLED, part_weight
 from extractors.mentions.mention import relative_resolvers
@@ -36,56 +35,50 @@ from extractors.mentions.rows import mention_row
 from extractors.model.ark import shoulder_of
 from extractors.model.budget import current
 from extractors.model.documents import Finding
+from extractors.processes.codec import from_json, to_json
 from extractors.processes.worker import WorkerExecutor
 from extractors.two_passes import DocumentSummary, decided_documents, document_of, parts_reader
-from extractors.wraps.evidence import Evidence
 
-#: The folders of the files of the first pass, and of the evidence.
+#: The folder of the files of the first pass.
 READ = "work/read"
-EVIDENCE = "work/evidence"
-#: The name of a file of a part: its stem, and the beginning of the digest of its content.
-PART_FILE = re.compile(rf"(p[0-9]{{6,}}(?:-[0-9a-f]{{{DIGEST_DIGITS}}})?)-([0-9a-f]{{{DIGEST_DIGITS}}})\.parquet")
-#: The end of the name of a file that the next command makes again, because documents of it were killed.
-_AGAIN = ".again"
 
 
-def part_stem(key: str, read_file: str, evidence: str) -> str:
-    """Return the stem of the files of a part that is decided on the *evidence* of this digest."""
-    return f"{key}-{hashlib.sha256(f'{read_file} {evidence}'.encode()).hexdigest()[:DIGEST_DIGITS]}"
+def finished_files(storage: Storage, folder: str) -> dict[str, str]:
+    """Return the names of the sound files in *folder* by the digest of what they are made from."""
+    files = {}
+    for file in storage.names(folder):
+        name = f"{folder}/{file}"
+        found = FINISHED_FILE.fullmatch(file)
+        if found is None or found[3]:
+            continue
+        if is_sound(storage, name):
+            files[found[1]] = name
+        else:
+            say(f"{name} is damaged; its part is made again")
+    return files
 
 
-def finished_files(storage: Storage, folder: str) -> dict[str, TableFile]:
-    """Return the files of parts in *folder* by stem, without damaged ones, and without those of two attempts."""
-    files: defaultdict[str, list[TableFile | None]] = defaultdict(list)
-    for name in storage.names(folder):
-        if match := PART_FILE.fullmatch(name):
-            file, stem, digest = f"{folder}/{name}", *match.groups()
-            files[stem].append(None)
-            with suppress(FileNotFoundError, pa.ArrowException), storage.local(file) as path:
-                if (sha256 := digest_of_file(path)).startswith(digest):
-                    files[stem][-1] = TableFile(file, pq.read_metadata(path).num_rows, sha256)
-                else:
-                    say(f"{file} is damaged; its part is made again")
-    return {stem: sound for stem, [sound, *others] in files.items() if sound is not None and not others}
+def decided_source(read_file: str, evidence: str) -> str:
+    """Return the first digest in the names of the files of a part that is decided on the *evidence* of this digest."""
+    return digest_of(f"{read_file} {evidence}".encode())
 
 
-def _publish(storage: Storage, scratch: Path, folder: str, stem: str, end: str = "") -> TableFile:
-    """Move a complete file to its final name."""
-    sha256 = digest_of_file(scratch)
-    file = TableFile(
-        f"{folder}/{stem}-{sha256[:DIGEST_DIGITS]}{end}.parquet", pq.read_metadata(scratch).num_rows, sha256
-    )
-    storage.put(scratch, file.name)
-    return file
+def _publish(storage: Storage, scratch: Path, folder: str, source: str, end: str = "") -> str:
+    """Move a complete file to its final name, and return this."""
+    with scratch.open("rb") as file:
+        content = hashlib.file_digest(file, "sha256").hexdigest()[:DIGEST_DIGITS]
+    name = f"{folder}/{source}-{content}{end}.parquet"
+    storage.put(scratch, name)
+    return name
 
 
 # -- the first pass
 
 
-#: A document in each row: its plain data, its complete ARKs and their bases (in UTF-8), and its name if it is unreadable.
-_READ_SCHEMA = pa.schema(
-    {"encoded": pa.binary(), "whole": pa.list_(pa.binary()), "bases": pa.list_(pa.binary()), "unreadable": pa.string()}
-)
+#: A document in each row: its plain data, its complete ARKs (in UTF-8), and its name if it is unreadable.
+_READ_SCHEMA = pa.schema({"encoded": pa.binary(), "whole": pa.list_(pa.binary()), "unreadable": pa.string()})
+#: The key of the part in the metadata of its file.
+_PART = b"part"
 
 
 def read_part(storage: Storage, part: Part, executor: WorkerExecutor, folder: str) -> str:
@@ -105,6 +98,24 @@ def give_up_part(storage: Storage, part: Part, reason: str) -> str:
     return _write_summaries(storage, part, (summary_with_origin(document, None) for document in documents))
 
 
+def parts_read(storage: Storage) -> Iterator[tuple[str, Part]]:
+    """Yield the names and the parts of the sound files of the first pass."""
+    for name in finished_files(storage, READ).values():
+        # Another version may have written other metadata.
+        with storage.open(name) as file, suppress(ValueError):
+            yield name, from_json(pq.read_schema(file).metadata[_PART], Part)
+
+
+def evidence_in(storage: Storage, files: Iterable[str]) -> Learned:
+    """Return the evidence of all documents in the *files* of the first pass."""
+
+    def rows_in(name: str) -> pa.Table:
+        with storage.open(name) as file:
+            return pq.ParquetFile(file).read(["whole", "unreadable"])
+
+    return learn(map(rows_in, files))
+
+
 def _name_of(file: InputFile) -> str:
     """Return the name of a file as a document."""
     return file.name if is_object(file.name) else document_name(Path(file.name))
@@ -116,11 +127,13 @@ def _parts_of(file: InputFile, folder: str) -> Iterator[two_passes.Part]:
     if not is_object(source):
         yield from documents_in_file(Path(folder, file.name), source)
         return
-    try:
-        with open_object(source) as stream:
-            yield from documents_in(stream, source, path=source.rpartition("/")[2])
-    except FileNotFoundError:
-        yield Document(source, (), (Finding("unreadable", "the object no longer exists"),))
+    with ExitStack() as stack:
+        try:
+            copy = stack.enter_context(object_copy(source))
+        except FileNotFoundError:
+            yield Document(source, (), (Finding("unreadable", "the object no longer exists"),))
+            return
+        yield from documents_in_file(copy, source)
 
 
 def summary_with_origin(part: two_passes.Part, extraction: Extraction | None) -> DocumentSummary:
@@ -139,17 +152,14 @@ def summary_with_origin(part: two_passes.Part, extraction: Extraction | None) ->
 def _write_summaries(storage: Storage, part: Part, summaries: Iterable[DocumentSummary]) -> str:
     is_killed = False
     with storage.scratch() as scratch:
-        with ParquetFile(_READ_SCHEMA, scratch) as file:
+        with ParquetFile(_READ_SCHEMA.with_metadata({_PART: to_json(part)}), scratch) as file:
             for summary in summaries:
-                whole, bases = _as_bytes(summary.whole), _as_bytes(ark.base for ark in summary.whole)
+                whole = sorted(str(ark).encode("utf-8", "surrogatepass") for ark in summary.whole)
                 name = summary.name if summary.is_unreadable else None
-                file.add([(summary.encoded, whole, bases, name)], len(summary.encoded))
+                file.add([(summary.encoded, whole, name)], len(summary.encoded))
                 is_killed |= any(finding.kind == KILLED for finding in summary.findings)
-        return _publish(storage, scratch, READ, part.key, _AGAIN if is_killed else "").name
-
-
-def _as_bytes(arks: Iterable[object]) -> list[bytes]:
-    return sorted({str(ark).encode("utf-8", "surrogatepass") for ark in arks})
+        # The next command reads a part again in which a document was killed.
+        return _publish(storage, scratch, READ, part.digest, ".again" if is_killed else "")
 
 
 # -- the second pass
@@ -159,37 +169,23 @@ Rows = dict[str, list[list[Any]]]
 _CELLS = [column.name for column in MENTIONS.columns[3:]]
 
 
-def evidence_file(digest: str) -> str:
-    """Return the name of the file with the evidence of *digest*."""
-    return f"{EVIDENCE}/{digest}.arrow"
+def decide_part(storage: Storage, source: str, read_file: str, learned: Learned) -> list[TableFile]:
+    """Decide the part in *read_file*, and return its file of each table, whose name begins with *source*.
 
-
-def evidence_in(storage: Storage, digest: str) -> Evidence:
-    """Return the evidence of *digest* with memory-mapped names. Raises FileNotFoundError."""
-    with storage.local(evidence_file(digest)) as path:
-        return read_evidence(path)
-
-
-def decide_part(
-    storage: Storage, stem: str, read_file: str, evidence: Evidence, executor: WorkerExecutor | None
-) -> list[TableFile]:
-    """Decide the part in *read_file*, and return its file of each table, in order.
-
-    The processes of *executor* share the evidence; without one, this process decides. Raises OSError if the storage
-    fails.
+    Raises OSError and `DatasetError` if the storage fails.
     """
     with ExitStack() as stack:
         scratches = {table.name: stack.enter_context(storage.scratch()) for table in DATASET_TABLES}
-        path = stack.enter_context(storage.local(read_file))
         with ExitStack() as writing:
             files = {
                 table.name: writing.enter_context(ParquetFile(schema_of(table), scratches[table.name]))
                 for table in DATASET_TABLES
             }
-            batches = writing.enter_context(pq.ParquetFile(path)).iter_batches(BATCH_DOCUMENTS, columns=["encoded"])
+            read = pq.ParquetFile(writing.enter_context(storage.open(read_file)))
+            batches = read.iter_batches(BATCH_DOCUMENTS, columns=["encoded"])
             encoded = chain.from_iterable(batch["encoded"].to_pylist() for batch in batches)
             archives: set[str] = set()
-            for rows, _ in decided_documents(encoded, evidence, rows_of, executor):
+            for rows, _ in decided_documents(encoded, learned.evidence, rows_of, None):
                 # Several rows about one archive become one document.
                 if rows[DOCUMENTS.name] and not rows[DOCUMENTS.name][0][2]:
                     name = rows[DOCUMENTS.name][0][0]
@@ -197,7 +193,13 @@ def decide_part(
                     archives.add(name)
                 for table, some in rows.items():
                     files[table].add(some)
-        return [_publish(storage, scratch, table, stem) for table, scratch in scratches.items()]
+        return [table_file(storage, _publish(storage, scratch, table, source)) for table, scratch in scratches.items()]
+
+
+def table_file(storage: Storage, name: str) -> TableFile:
+    """Return a file of a table with its number of rows."""
+    with storage.open(name) as file:
+        return name, pq.read_metadata(file).num_rows
 
 
 def rows_of(document: Document) -> Rows:

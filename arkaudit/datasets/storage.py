@@ -2,29 +2,23 @@
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
-import os
 import secrets
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache
-from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, BinaryIO, cast
+
+import pyarrow as pa
+from pyarrow import fs
 
 from crawler.model.durable_files import make_folder, put_in_place
 from extractors.model.errors import DatasetError, UserMistake
-from extractors.model.files import is_file, is_folder, path_exists
-from extractors.model.urls import split_url
+from extractors.model.files import is_folder, path_exists
 
-# -- object storage (S3 and compatible services)
-
-_SCHEME = "s3"
-#: Size of the blocks that are fetched of an object.
-_BLOCK_BYTES = 8 * 2**20
-_WILD = frozenset("*?[")
+_SCHEME = "s3://"
 
 
 def is_object(name: str) -> bool:
@@ -33,7 +27,7 @@ def is_object(name: str) -> bool:
     >>> is_object("s3://bucket/a.warc.gz"), is_object("papers/")
     (True, False)
     """
-    return name.lower().startswith(f"{_SCHEME}://")
+    return name.startswith(_SCHEME)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,99 +39,59 @@ class InputFile:
     size: int
     """Size in bytes, compressed."""
     stamp: str
-    """The time of the last change, or the entity tag of an object."""
+    """The time of the last change."""
 
 
-@contextlib.contextmanager
-def open_object(url: str) -> Iterator[BinaryIO]:
-    """Give the content of an object. Raises FileNotFoundError, and `DatasetError` after any failure to read it.
-
-    The failure is remembered, because a reader of archives may take it for damage.
-    """
-    failures: list[Exception] = []
-    with _raise_dataset_error(url):
-        stream = object_files().open(url, "rb", cache_type="readahead", block_size=_BLOCK_BYTES)
-    fetch_from_network = stream.cache.fetcher
-
-    def fetch(start: int, end: int) -> bytes:
-        try:
-            return bytes(fetch_from_network(start, end))
-        except Exception as problem:
-            failures.append(problem)
-            raise
-
-    stream.cache.fetcher = fetch
-    try:
-        with stream:
-            yield cast("BinaryIO", stream)
-    finally:
-        if failures:
-            raise DatasetError(f"{url} could not be read to its end: {reason_of(failures[0])}") from None
+def objects_at(url: str) -> list[InputFile]:
+    """Return the object at *url*, or those below it. Raises `UserMistake` if there is none, and `DatasetError`."""
+    with network_errors(url):
+        files, path = file_system(url)
+        below = fs.FileSelector(path.rstrip("/"), recursive=True, allow_not_found=True)
+        entries = [files.get_file_info(path), *files.get_file_info(below)]
+        found = [entry for entry in entries if entry.type is fs.FileType.File]
+    if not found:
+        raise UserMistake(f"there is no object at {url}")
+    return [InputFile(f"{_SCHEME}{entry.path}", entry.size, str(entry.mtime_ns)) for entry in found]
 
 
-def objects_of(places: Iterable[str]) -> list[InputFile]:
-    """Return the objects in *places*: each is an object, a prefix or a pattern.
-
-    Raises `UserMistake` for a place without objects, and `DatasetError`.
-    """
-    inputs: list[InputFile] = []
-
-    # A long list may name many objects of one folder.
-    @cache
-    def entries_in(folder: str) -> dict[str, Any]:
-        with contextlib.suppress(FileNotFoundError):
-            return {entry["name"]: entry for entry in object_files().ls(folder, detail=True)}
-        return {}
-
-    for url in places:
-        key = require_valid_url(url).partition("://")[2]
-        with _raise_dataset_error(url):
-            is_pattern = bool(_WILD & set(key))
-            at_key = entries_in(key.rpartition("/")[0]).get(key) if "/" in key and not is_pattern else None
-            if is_pattern:
-                some = object_files().glob(key, detail=True).values()
-            elif at_key is not None and at_key["type"] == "file":
-                some = [at_key]
-            else:
-                some = object_files().find(key.rstrip("/"), detail=True).values()
-            objects = [entry for entry in some if entry["type"] == "file"]
-        if not objects:
-            raise UserMistake(f"there is no object at {url}")
-        for entry in objects:
-            stamp = str(entry.get("ETag", "")).strip('"')
-            inputs.append(InputFile(f"{_SCHEME}://{entry['name']}", int(entry["size"]), stamp))
-    return inputs
+@contextmanager
+def object_copy(url: str) -> Iterator[Path]:
+    """Give a local copy of an object with its file name. Raises OSError."""
+    files, path = file_system(url)
+    with tempfile.TemporaryDirectory(prefix="arkaudit-") as folder:
+        copy = Path(folder, path.rpartition("/")[2])
+        fs.copy_files(path, str(copy), source_filesystem=files)
+        yield copy
 
 
-def require_valid_url(url: str) -> str:
-    """Return *url* if it is valid. Raises `UserMistake` if it is not, or s3fs is missing."""
-    if "@" in split_url(url).netloc:
+def file_system(place: str) -> tuple[fs.FileSystem, str]:
+    """Return Arrow's file system for a path or URL, and the path in it. Raises `UserMistake` for an invalid URL."""
+    if not is_object(place):
+        return fs.LocalFileSystem(), str(Path(place).absolute())
+    path = place.removeprefix(_SCHEME)
+    bucket = path.partition("/")[0]
+    if "@" in bucket:
         raise UserMistake("put keys into the environment (AWS_ACCESS_KEY_ID …), not into an address")
-    if not split_url(url).netloc:
-        raise UserMistake(f"{url!r} has no bucket")
-    if find_spec("s3fs") is None:
-        raise UserMistake(f"{url} needs s3fs: pip install 'arkaudit[s3]'")
-    return url
+    if not bucket:
+        raise UserMistake(f"{place!r} has no bucket")
+    return bucket_files(bucket), path
 
 
 @cache
-def object_files() -> Any:
-    """Return the fsspec file system of the objects, which is configured by the environment."""
-    import fsspec
-
-    return fsspec.filesystem(_SCHEME, use_listings_cache=False)
+def bucket_files(bucket: str) -> fs.FileSystem:
+    """Return the file system of a bucket, which is configured by the environment."""
+    return fs.FileSystem.from_uri(f"{_SCHEME}{bucket}")[0]
 
 
-@contextlib.contextmanager
-def _raise_dataset_error(url: str) -> Iterator[None]:
-    """Raise `DatasetError` for all exceptions except missing or existing files."""
+@contextmanager
+def network_errors(place: str) -> Iterator[None]:
+    """Raise `DatasetError` for an OSError of object storage."""
     try:
         yield
-    except (FileNotFoundError, FileExistsError, UserMistake, DatasetError):
-        raise
-    # Exceptions of botocore, aiohttp, asyncio, the system …
-    except Exception as problem:
-        raise DatasetError(f"{url}: {reason_of(problem)}") from None
+    except OSError as problem:
+        if not is_object(place):
+            raise
+        raise DatasetError(f"{place}: {reason_of(problem)}") from None
 
 
 def reason_of(problem: BaseException) -> str:
@@ -145,149 +99,64 @@ def reason_of(problem: BaseException) -> str:
     return f"{type(problem).__name__}: {problem}".partition("\n")[0][:300]
 
 
-# -- the storage of a dataset
-
 #: The folder of files that are still being written.
 SCRATCH = "work/scratch"
 
 
 class Storage:
-    """Files below a local or shared folder by names with slashes, and scratch files, which `put` moves to their place.
+    """Files below a folder or a prefix by names with slashes, and scratch files, which `put` moves to their place.
 
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     storage = Storage(Path(folder))
-    ...     storage.create("a/b", b"first"), storage.create("a/b", b"second"), storage.read("a/b"), storage.names("a")
-    (True, False, b'first', ['b'])
+    All methods raise OSError.
     """
 
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder.absolute()
-        self.place = str(self._folder)
+    def __init__(self, place: str) -> None:
+        if "://" in place and not is_object(place):
+            raise UserMistake(f"a dataset needs a folder or s3://BUCKET/PREFIX, not {place}")
+        if not is_object(place) and path_exists(Path(place)) and not is_folder(Path(place)):
+            raise UserMistake(f"{place} is not a folder, which a dataset needs")
+        self.place = place.rstrip("/") if is_object(place) else str(Path(place).absolute())
         """The folder or URL, for another process that opens it."""
-        self.scratch_folder = self._folder / SCRATCH
-
-    def create(self, name: str, data: bytes) -> bool:
-        """Create a durable file unless it exists; return True if this call created it."""
-        with self.scratch() as scratch:
-            scratch.write_bytes(data)
-            try:
-                put_in_place((scratch, self._target(name)), replaces=False)
-            except FileExistsError:
-                # Over NFS, the link may have been made although the answer was lost and the request repeated.
-                return scratch.stat().st_nlink == 2
-        return True
-
-    def put(self, scratch: Path, name: str) -> None:
-        """Move a scratch file to its place, atomically and durably."""
-        put_in_place((scratch, self._target(name)))
-
-    @contextlib.contextmanager
-    def local(self, name: str) -> Iterator[Path]:
-        """Give the path of a local file with the content. Raises FileNotFoundError."""
-        path = self._folder / name
-        if not is_file(path):
-            raise FileNotFoundError(path)
-        yield path
+        self._files, self._root = file_system(self.place)
 
     def names(self, folder: str) -> list[str]:
         """Return the sorted names in a folder, without its path; those of folders end with a slash."""
-        with contextlib.suppress(FileNotFoundError, NotADirectoryError), os.scandir(self._folder / folder) as entries:
-            return sorted(entry.name + "/" * entry.is_dir() for entry in entries)
-        return []
+        inside = fs.FileSelector(f"{self._root}/{folder}".rstrip("/"), allow_not_found=True)
+        found = self._files.get_file_info(inside)
+        return sorted(entry.base_name + "/" * (entry.type is fs.FileType.Directory) for entry in found)
 
-    def remove(self, name: str) -> None:
-        """Remove a file, if it exists."""
-        (self._folder / name).unlink(missing_ok=True)
+    def open(self, name: str) -> pa.NativeFile:
+        """Open a file for reading. Raises FileNotFoundError if it is missing, or not a file."""
+        path = f"{self._root}/{name}"
+        if self._files.get_file_info(path).type is not fs.FileType.File:
+            raise FileNotFoundError(path)
+        return self._files.open_input_file(path)
 
-    @contextlib.contextmanager
+    def digest(self, name: str) -> str:
+        """Return the SHA-256 of a file in hexadecimal."""
+        with self.open(name) as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+
+    @contextmanager
     def scratch(self) -> Iterator[Path]:
-        """Give the path of a new file, and remove the file afterwards if it is still there."""
-        self.scratch_folder.mkdir(parents=True, exist_ok=True)
-        path = self.scratch_folder / secrets.token_hex(8)
+        """Give the path of a new local file, and remove the file afterwards if it is still there."""
+        folder = Path(tempfile.gettempdir() if is_object(self.place) else f"{self.place}/{SCRATCH}")
+        folder.mkdir(parents=True, exist_ok=True)
+        path = folder / secrets.token_hex(8)
         try:
             yield path
         finally:
             path.unlink(missing_ok=True)
 
-    def read(self, name: str) -> bytes | None:
-        """Return the content of a file, or None if it does not exist."""
-        with contextlib.suppress(FileNotFoundError), self.local(name) as path:
-            return path.read_bytes()
-        return None
-
-    def digest(self, name: str) -> str | None:
-        """Return the SHA-256 of a file in hexadecimal, or None."""
-        with contextlib.suppress(FileNotFoundError), self.local(name) as path:
-            return digest_of_file(path)
-        return None
-
-    def _target(self, name: str) -> Path:
-        target = self._folder / name
-        make_folder(target.parent)
-        return target
-
-
-class ObjectStorage(Storage):
-    """Files below a prefix of an object store, with the methods of `Storage`."""
-
-    def __init__(self, url: str) -> None:
-        self.place = require_valid_url(url).rstrip("/")
-        self._prefix = self.place.partition("://")[2]
-        self._temporary = tempfile.TemporaryDirectory(prefix="arkaudit-")
-        self.scratch_folder = Path(self._temporary.name)
-
-    def create(self, name: str, data: bytes) -> bool:
-        """Create an object unless it exists; return True if this call created it."""
-        with _raise_dataset_error(self.place), contextlib.suppress(FileExistsError):
-            object_files().pipe_file(self._key(name), data, mode="create")
-            return True
-        # It has this content if it was created, but the answer was lost and the request repeated.
-        return self.read(name) == data
-
     def put(self, scratch: Path, name: str) -> None:
-        """Upload a local file."""
-        with _raise_dataset_error(self.place):
-            object_files().put_file(str(scratch), self._key(name))
-
-    @contextlib.contextmanager
-    def local(self, name: str) -> Iterator[Path]:
-        """Give a local copy, which is removed afterwards."""
-        with self.scratch() as path:
-            with _raise_dataset_error(self.place):
-                object_files().get_file(self._key(name), str(path))
-            yield path
-
-    def names(self, folder: str) -> list[str]:
-        """Return the sorted names in a folder."""
-        key = self._key(folder)
-        with _raise_dataset_error(self.place), contextlib.suppress(FileNotFoundError):
-            entries = object_files().ls(key, detail=True)
-            names = ((entry["name"].rpartition("/")[2], entry) for entry in entries if entry["name"] != key)
-            return sorted(name + "/" * (entry["type"] == "directory") for name, entry in names)
-        return []
+        """Move a scratch file to its place, atomically; in a folder it is durable then."""
+        if is_object(self.place):
+            fs.copy_files(str(scratch), f"{self._root}/{name}", destination_filesystem=self._files)
+            return
+        target = Path(self.place, name)
+        make_folder(target.parent)
+        put_in_place((scratch, target))
 
     def remove(self, name: str) -> None:
-        """Remove an object."""
-        with _raise_dataset_error(self.place), contextlib.suppress(FileNotFoundError):
-            object_files().rm_file(self._key(name))
-
-    def _key(self, name: str) -> str:
-        return f"{self._prefix}/{name}".rstrip("/")
-
-
-def digest_of_file(path: Path) -> str:
-    """Return the SHA-256 of the file at *path* in hexadecimal."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def open_storage(name: str) -> Storage:
-    """Return the storage at *name*, a folder or a URL prefix. Raises `UserMistake`."""
-    if "://" in name:
-        if not is_object(name):
-            raise UserMistake(f"a dataset needs a folder or s3://BUCKET/PREFIX, not {name}")
-        return ObjectStorage(name)
-    folder = Path(name)
-    if path_exists(folder) and not is_folder(folder):
-        raise UserMistake(f"{name} is not a folder, which a dataset needs")
-    return Storage(folder)
+        """Remove a file, if it exists."""
+        with suppress(FileNotFoundError):
+            self._files.delete_file(f"{self._root}/{name}")
