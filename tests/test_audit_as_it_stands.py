@@ -119,8 +119,8 @@ def test_runs_over_due_or_listed_arks_are_merged(site: Site) -> None:
     site.command("check", "--resolver", f"{site.server.url}/", "--inventory", inventory)
     report = site.report("--inventory", inventory)
     assert objects(report) == {"a": "resolved", "b": "resolved", "c": "resolved"}
-    presence = {row["ark"][-1]: row["presence"] for row in report["tables"]["inventory"]["rows"]}
-    assert presence == {"a": "seen", "z": "never-cited", "b": None, "c": None}, "b and c are cited and not listed"
+    findings = {row["ark"][-1]: row["finding"] for row in report["tables"]["inventory"]["rows"]}
+    assert findings == {"a": None, "z": "never-cited", "b": "extra", "c": "extra"}, "b and c are cited and not listed"
 
 
 def test_run_without_readings_is_not_the_audits_state(site: Site) -> None:

@@ -225,7 +225,7 @@ def _mistakes(tmp_path: Path) -> dict[str, tuple[list[str | Path], str]]:
 def test_a_mistake_is_one_line_and_nothing_is_written(tmp_path: Path, case: str) -> None:
     (tmp_path / "a.txt").write_text("text")
     (tmp_path / "empty").write_text("\n\n")
-    (tmp_path / "bad.gz").write_bytes(b"\x1f\x8bno")
+    (tmp_path / "bad.gz").write_bytes(b"\x1f\x8b\x08no")
     others = [tmp_path / "full" / "other", tmp_path / "mine" / "work" / "scratch" / "thesis.txt"]
     for other in others:
         other.parent.mkdir(parents=True)
