@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
@@ -41,7 +42,7 @@ class Element:
 PASSED_OVER = Element("", "")
 
 
-class Walk(EventTarget):
+class Walk(EventTarget, ABC):
     """Reads a part of a document, and writes its visible text to a `RunningText`.
 
     A subclass knows the elements of a format.
@@ -52,13 +53,13 @@ class Walk(EventTarget):
         self.open = [Element("", place)]
         self._formats = 0
 
+    @abstractmethod
     def begin(self, tag: str, around: Element, attributes: Mapping[str, str]) -> Element:
         """Return the element that begins in *around*: `PASSED_OVER`, or *around* if it has no meaning of its own."""
-        raise NotImplementedError
 
+    @abstractmethod
     def write(self, text: str) -> None:
         """Write visible text of the innermost element."""
-        raise NotImplementedError
 
     def start(self, tag: str, attributes: Mapping[str, str]) -> None:
         """Begin an element."""
