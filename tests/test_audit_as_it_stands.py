@@ -114,7 +114,7 @@ def test_one_run_alone_is_as_it_was(site: Site) -> None:
 def test_runs_over_due_or_listed_arks_are_merged(site: Site) -> None:
     site.living.add("c")
     assert site.command("recheck", "--ark", site.ark("c")).returncode == 0
-    inventory = site.folder / "ours.csv"
+    inventory = site.folder / "inventory.csv"
     inventory.write_text("ark,title\nark:12x45/a,A\nark:12x45/z,Z\n")
     site.command("check", "--resolver", f"{site.server.url}/", "--inventory", inventory)
     report = site.report("--inventory", inventory)

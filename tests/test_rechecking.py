@@ -314,7 +314,7 @@ def test_recheck_of_a_card_names_what_works_again(tmp_path: Path) -> None:
 
 
 def test_chosen_arks_of_an_inventory_are_checked(tmp_path: Path) -> None:
-    listed = tmp_path / "ours.csv"
+    listed = tmp_path / "inventory.csv"
     with RawServer(lambda _: reply("404 Not Found")) as server:
         listed.write_text("ark\nark:/12x45/x5a\nark:12x45/b7c\nark:12x46/x5a\n")
         resolver = ("--resolver", f"{server.url}/")
@@ -328,12 +328,15 @@ def test_chosen_arks_of_an_inventory_are_checked(tmp_path: Path) -> None:
         (["recheck", "--naan", "12148"], "has no ARKs to check of NAAN 12148"),
         (["recheck", "--prefix", "x"], "no ARK begins with 'x'"),
         (["check", "--naan", "12148", "ark:12148/x5"], "select from an --inventory alone"),
-        (["check", "--naan", "12148", "--inventory", "@ours.csv"], "there is no ARK in"),
-        (["check", "--naan", "12148", "--inventory", "@ours.csv", "ark:12148/x5"], "select from an --inventory alone"),
+        (["check", "--naan", "12148", "--inventory", "@inventory.csv"], "there is no ARK in"),
+        (
+            ["check", "--naan", "12148", "--inventory", "@inventory.csv", "ark:12148/x5"],
+            "select from an --inventory alone",
+        ),
     ],
 )
 def test_a_selection_of_nothing_is_one_clear_line(tmp_path: Path, arguments: list[str], complaint: str) -> None:
-    (tmp_path / "ours.csv").write_text("ark\nark:67531/metadc1\n")
+    (tmp_path / "inventory.csv").write_text("ark\nark:67531/metadc1\n")
     Store.open(tmp_path / "audit.db").close()
     given = [str(tmp_path / each[1:]) if each.startswith("@") else each for each in arguments]
     done = run_command(*given, "--store", tmp_path / "audit.db")

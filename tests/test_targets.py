@@ -57,7 +57,7 @@ def test_target_is_written_exactly_unless_a_spreadsheet_might_run_it(layout: str
 
 
 def test_table_of_arks_has_the_old_the_present_and_the_expected_target(tmp_path: Path) -> None:
-    ours = tmp_path / "ours.csv"
+    ours = tmp_path / "inventory.csv"
     ours.write_text(f"ark,url\nark:12148/btv1b8449691v,{LANDING}\n")
     frames = load_frames(write_world(tmp_path / "world.db"), inventory=read_inventory(ours))
     table = Tables(frames)["arks"]

@@ -73,8 +73,8 @@ def check(
     arkaudit check ark:12148/btv1b8449691v
     arkaudit check --from arks.txt --format table --store audit.db
     arkaudit check --from dataset/ --store audit.db
-    arkaudit check --inventory ours.csv --store audit.db
-    arkaudit check --inventory ours.csv --prefix ark:12148/bpt6
+    arkaudit check --inventory inventory.csv --store audit.db
+    arkaudit check --inventory inventory.csv --prefix ark:12148/bpt6
     """  # fmt: skip
     from crawler.spiders.seeds import split_arks
     from reports.store.known_problems import read_known

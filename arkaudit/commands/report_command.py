@@ -75,7 +75,7 @@ def report(
     arkaudit report --store audit.db --out report
     arkaudit report --since 3 --only confirmed --format md --out -
     arkaudit report --naan 12148 --fail-on confirmed-broken
-    arkaudit report --inventory ours.csv --out report --lang fr
+    arkaudit report --inventory inventory.csv --out report --lang fr
     """
     from arkaudit.output.reporting import report_on
 
