@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from arkaudit.datasets.evidence import Learned, learn
+from arkaudit.datasets.evidence import DatasetEvidence, learn
 from extractors.model.ark import BETANUMERIC, Ark
 from extractors.model.check_characters import Zone, check_character
 from extractors.wraps.evidence import Evidence
@@ -27,7 +27,7 @@ def parts_of(evidence: Evidence) -> tuple[object, ...]:
     return list(evidence.whole), evidence.shapes, evidence.qualifiers, zones.learned, zones.known
 
 
-def learned(arks: Iterable[Ark]) -> Learned:
+def learned(arks: Iterable[Ark]) -> DatasetEvidence:
     """Return what is learned from documents of one ARK each, in two parts."""
     names = [[str(ark).encode("utf-8", "surrogatepass")] for ark in arks]
     halves = (names[: len(names) // 2], names[len(names) // 2 :])

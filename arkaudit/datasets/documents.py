@@ -91,7 +91,7 @@ class DatasetDocuments:
         """
         at = now()
         taken = mentions = 0
-        chosen = None if self.is_whole else self._chosen()
+        chosen = None if self.is_whole else self._first_to_cite()
         for documents, *others in zip(*map(self._parts_of, DATASET_TABLES), strict=True):
             cited, found = map(_by_document, others)
             for document in documents.to_pylist():
@@ -105,7 +105,7 @@ class DatasetDocuments:
                     yield record
             for name in cited:
                 raise UserMistake(f"{self.place} can't be read: it has citations of {name}, but not this document")
-            self.notes += [(name, _finding(row)) for name, rows in sorted(found.items()) for row in rows]
+            self.notes += [(name, _finding_of(row)) for name, rows in sorted(found.items()) for row in rows]
         if not self.is_whole:
             tables = self.manifest.tables
             words = (
@@ -115,7 +115,7 @@ class DatasetDocuments:
             )
             self.notes.append((self.place, Finding("documents-left-out", words)))
 
-    def _chosen(self) -> set[str]:
+    def _first_to_cite(self) -> set[str]:
         """Return the names of the first documents that cite each target."""
         documents: Counter[tuple[str, str]] = Counter()
         chosen = set()
@@ -180,11 +180,11 @@ def _record(document: Row, rows: list[Row], findings: list[Row], resolver: str, 
         body_bytes=document["bytes"],
         body_sha256=document["sha256"],
         mentions=tuple(mentions),
-        findings=tuple(map(_finding, findings)),
+        findings=tuple(map(_finding_of, findings)),
     )
 
 
-def _finding(row: Row) -> Finding:
+def _finding_of(row: Row) -> Finding:
     return Finding(row["kind"], row["detail"])
 
 

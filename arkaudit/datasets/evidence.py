@@ -49,7 +49,7 @@ class SortedNames(Sequence[str]):
 
 
 @dataclass(frozen=True, slots=True)
-class Learned:
+class DatasetEvidence:
     """What the second pass needs of all documents."""
 
     evidence: Evidence
@@ -59,7 +59,7 @@ class Learned:
     """The names of unreadable documents, sorted."""
 
 
-def learn(parts: Iterable[pa.Table]) -> Learned:
+def learn(parts: Iterable[pa.Table]) -> DatasetEvidence:
     """Return the evidence in *parts*, whose rows have the complete ARKs of a document, and its name if it is unreadable.
 
     >>> learn([pa.table({"whole": [[b"ark:1/b"], [b"ark:1/a", b"ark:1/b"]], "unreadable": [None, "c"]})]).unreadable
@@ -79,7 +79,7 @@ def learn(parts: Iterable[pa.Table]) -> Learned:
     digest = hashlib.sha256()
     for batch in chain(*(pa.table([column], ["name"]).to_batches(_AT_ONCE) for column in (whole, repeated))):
         digest.update(batch.serialize())
-    return Learned(evidence_of(whole, repeated), digest.hexdigest(), sorted(unreadable))
+    return DatasetEvidence(evidence_of(whole, repeated), digest.hexdigest(), sorted(unreadable))
 
 
 def _counted(names: pa.Array | pa.ChunkedArray) -> pa.Table:

@@ -15,7 +15,7 @@ from uuid import uuid4
 
 from arkaudit import __version__
 from arkaudit.datasets.columns import DATASET_TABLES
-from arkaudit.datasets.evidence import Learned
+from arkaudit.datasets.evidence import DatasetEvidence
 from arkaudit.datasets.manifest import FORMAT_VERSION, MANIFEST, OWN_FILE, Manifest, TableFile, TableFiles
 from arkaudit.datasets.parts import PART_BYTES, FolderFinding, Part, done_and_left, fingerprint
 from arkaudit.datasets.passes import (
@@ -196,5 +196,5 @@ def _executor() -> WorkerExecutor:
     return executor
 
 
-def _summary(_: Storage, learned: Learned) -> tuple[str, Sequence[str]]:
+def _summary(_: Storage, learned: DatasetEvidence) -> tuple[str, Sequence[str]]:
     return learned.digest, learned.unreadable

@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from arkaudit.datasets.columns import DATASET_TABLES, DOCUMENTS, FINDINGS, MENTIONS, ParquetFile, schema_of
-from arkaudit.datasets.evidence import Learned, learn
+from arkaudit.datasets.evidence import DatasetEvidence, learn
 from arkaudit.datasets.manifest import FINISHED_FILE, TableFile, is_sound
 from arkaudit.datasets.parts import DIGEST_DIGITS, Part, digest_of
 from arkaudit.datasets.storage import InputFile, Storage, is_object, object_copy
@@ -106,7 +106,7 @@ def parts_read(storage: Storage) -> Iterator[tuple[str, Part]]:
             yield name, from_json(pq.read_schema(file).metadata[_PART], Part)
 
 
-def evidence_in(storage: Storage, files: Iterable[str]) -> Learned:
+def evidence_in(storage: Storage, files: Iterable[str]) -> DatasetEvidence:
     """Return the evidence of all documents in the *files* of the first pass."""
 
     def rows_in(name: str) -> pa.Table:
@@ -169,7 +169,7 @@ Rows = dict[str, list[list[Any]]]
 _CELLS = [column.name for column in MENTIONS.columns[3:]]
 
 
-def decide_part(storage: Storage, source: str, read_file: str, learned: Learned) -> list[TableFile]:
+def decide_part(storage: Storage, source: str, read_file: str, learned: DatasetEvidence) -> list[TableFile]:
     """Decide the part in *read_file*, and return its file of each table, whose name begins with *source*.
 
     Raises OSError and `DatasetError` if the storage fails.
