@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping, Sequence
-from importlib import import_module
+from functools import cached_property
+from pkgutil import resolve_name
 
 import click
 
 from arkaudit import __version__
-from arkaudit.features import feature_commands
+from arkaudit.hooks import merged, plugins
 from arkaudit.output.exits import (
     EXIT_FINDING,
     EXIT_INTERRUPTED,
@@ -97,37 +98,33 @@ _COMMANDS = {
 }
 
 
-def _all_commands() -> dict[str, tuple[str, str]]:
-    """Return the module and the line of each command of the core and of the features."""
-    core = {name: (f"arkaudit.commands.{module}", line) for name, (module, line) in _COMMANDS.items()}
-    return core | feature_commands()
-
-
 class LazyGroup(click.Group):
-    """A group that imports a command only when it is called, not to list it."""
+    """The commands of the core and of plug-ins. A command is imported when it is called, not to list it."""
 
-    def __init__(self, *, modules: Mapping[str, tuple[str, str]], **attributes: object) -> None:
-        super().__init__(**attributes)  # type: ignore[arg-type]
-        self._modules = modules
-        self.commands = {name: click.Command(name, short_help=line) for name, (_, line) in modules.items()}
+    @cached_property
+    def places(self) -> Mapping[str, tuple[str, str]]:
+        """The place of each command, and its line in the list of commands. Raises `UserMistake` for a bad plug-in."""
+        core = {name: (f"arkaudit.commands.{module}:{name}", line) for name, (module, line) in _COMMANDS.items()}
+        return merged([core, *plugins().hook.commands()], "a command")
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names of all commands in alphabetical order."""
+        return sorted(self.places)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Import and return the command of this name, or return None."""
-        if cmd_name not in self._modules:
+        if cmd_name not in self.places:
             return None
-        command: click.Command = getattr(import_module(self._modules[cmd_name][0]), cmd_name)
+        command: click.Command = resolve_name(self.places[cmd_name][0])
         return with_output_options(command)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the list of commands without importing them."""
-        click.Group(commands=self.commands).format_commands(ctx, formatter)
+        listed = {name: click.Command(name, short_help=line) for name, (_, line) in self.places.items()}
+        click.Group(commands=listed).format_commands(ctx, formatter)
 
 
-@click.group(
-    cls=LazyGroup,
-    modules=_all_commands(),
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-)
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(__version__, prog_name="arkaudit")
 def cli() -> None:
     """Find ARKs in documents, resolve them, and report which of them persist.

@@ -9,18 +9,19 @@ from pathlib import Path
 
 import pytest
 
-from arkaudit.features import feature_commands
+from arkaudit.hooks import FEATURES as PLACE
+from arkaudit.hooks import plugins
 from tests.library import Web
 from tests.loopback import ON_LOOPBACK, clean_environment
 from tests.waiting import PATIENCE_S
 
 ROOT = Path(__file__).parents[1]
 PACKAGES = ("arkaudit", "crawler", "extractors", "reports")
-FEATURES = sorted({module.split(".")[2] for module, _ in feature_commands().values()})
-
-
-def commands_of(feature: str) -> set[str]:
-    return {name for name, (module, _) in feature_commands().items() if module.split(".")[2] == feature}
+COMMANDS_OF = {
+    name.removeprefix(f"{PLACE}."): set(feature.commands() if hasattr(feature, "commands") else ())
+    for name, feature in plugins().list_name_plugin()
+}
+FEATURE_COMMANDS = set().union(*COMMANDS_OF.values())
 
 
 def run(folder: Path, *arguments: str | Path, module: str = "arkaudit") -> subprocess.CompletedProcess[str]:
@@ -31,7 +32,7 @@ def run(folder: Path, *arguments: str | Path, module: str = "arkaudit") -> subpr
     )
 
 
-@pytest.fixture(params=FEATURES)
+@pytest.fixture(params=sorted(COMMANDS_OF))
 def without_feature(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[Path, str]:
     """Return a copy of the packages without a feature, and the name of the feature."""
     for name in PACKAGES:
@@ -46,8 +47,8 @@ def test_rest_works_without_a_feature(without_feature: tuple[Path, str]) -> None
     listed = run(folder, "--help")
     names = {line.split()[0] for line in listed.stdout.partition("Commands:\n")[2].splitlines() if line[2:3].strip()}
     assert {"check", "crawl", "extract", "report", "run"} <= names
-    assert names & set(feature_commands()) == set(feature_commands()) - commands_of(feature)
-    for name in commands_of(feature):
+    assert names & FEATURE_COMMANDS == FEATURE_COMMANDS - COMMANDS_OF[feature]
+    for name in COMMANDS_OF[feature]:
         refused = run(folder, name)
         assert (refused.returncode, "Traceback" in refused.stderr) == (2, False)
     with Web({"library.example": {"/": "<p>See http://library.example/ark:/98765/x5"}}) as web:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 from string import Template
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, Self, TypeVar
 from urllib.request import getproxies
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StrictBool, model_validator
@@ -18,6 +18,7 @@ from arkaudit.configuration.setting_values import (
     Cookies,
     CronExpression,
     DirectoryUrl,
+    FilePath,
     Header,
     Headers,
     IssueText,
@@ -32,6 +33,7 @@ from arkaudit.configuration.setting_values import (
     RouteTexts,
     Seconds,
     SecondsOrNone,
+    SeedTexts,
     ServiceUrl,
     TimeGateUrl,
     ZoneName,
@@ -39,6 +41,7 @@ from arkaudit.configuration.setting_values import (
     own_cookies,
     plain_values,
 )
+from arkaudit.hooks import merged, plugins
 from crawler.history.ark_status import StatusPolicy
 from crawler.history.rechecking import Intervals, RecheckPolicy
 from crawler.model import defaults
@@ -53,11 +56,16 @@ from crawler.wire.identity import RequestSigner, read_key
 from extractors.model.urls import Origin
 
 
-class _Section(BaseModel):
+class Section(BaseModel):
+    """A section of the configuration: unknown settings are mistakes."""
+
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class Politeness(_Section):
+PluginSection = TypeVar("PluginSection", bound=Section)
+
+
+class Politeness(Section):
     """Options for the load that hosts get."""
 
     delay: float = Field(defaults.INTERVAL_S, ge=0, le=3600)
@@ -77,7 +85,7 @@ class Politeness(_Section):
     """An e-mail address or URL of the operator; part of the User-Agent."""
 
 
-class Identity(_Section):
+class Identity(Section):
     """Options for signed requests, which let hosts verify the sender (RFC 9421, Web Bot Auth)."""
 
     key: KeyFile
@@ -91,7 +99,7 @@ class Identity(_Section):
         return RequestSigner(read_key(self.key), self.agent)
 
 
-class Host(_Section):
+class Host(Section):
     """Options for the operator's own host, named ``name``, ``name:port`` or ``scheme://name:port``."""
 
     interval: float = Field(defaults.INTERVAL_S, ge=0, le=3600)
@@ -100,34 +108,34 @@ class Host(_Section):
     """Number of simultaneous requests."""
     headers: Headers = {}
     """Headers such as Authorization, sent only to this scheme (default https), name and port."""
-    cookies: Cookies | Path = {}
+    cookies: Cookies | FilePath = {}
     """Cookies, or a file of cookies as browsers, curl and wget write it (``cookies.txt``); sent only to this host."""
 
 
-class Network(_Section):
+class Network(Section):
     """Options for connections."""
 
     connect_to: RouteTexts = []
     """Routes ``HOST:PORT=ADDR:PORT``: connect to the address instead; URL and Host header stay the same."""
     only_routed: bool = False
     """True to fail names without a route instead of looking them up."""
-    ca_file: Path | None = None
+    ca_file: FilePath | None = None
     """Certificate authorities that the TLS probe trusts instead of the system's."""
     allow_addresses: AddressTexts = []
     """Private networks (CIDR) that may be reached."""
 
 
-class Log(_Section):
+class Log(Section):
     """Options for the log of a command."""
 
-    file: Path | None = None
+    file: FilePath | None = None
     """The file to write to; standard error by default."""
     level: Literal["debug", "info", "warning", "error"] | None = None
     """Lowest level to log: by default ``warning``, with a file ``info``. ``debug`` logs each request."""
     format: Literal["text", "json"] = "text"
 
 
-class Harvest(_Section):
+class Harvest(Section):
     """Options that select the records to harvest from a repository, named like the arguments of OAI-PMH."""
 
     model_config = ConfigDict(validate_by_name=True, validate_by_alias=True)
@@ -148,7 +156,7 @@ class Harvest(_Section):
         return self
 
 
-class Crawl(_Section):
+class Crawl(Section):
     """Options for the extent of a crawl."""
 
     depth: int | None = Field(None, ge=0)
@@ -173,7 +181,7 @@ class Crawl(_Section):
     oai: Harvest = Harvest()
 
 
-class Resolve(_Section):
+class Resolve(Section):
     """Options for the requests about ARKs."""
 
     max_hops: int = Field(defaults.MAX_HOPS, ge=5, le=100)
@@ -186,7 +194,7 @@ class Resolve(_Section):
     """True to request compact ARKs from the registry's target of their NAAN instead of the global resolver."""
 
 
-class Memento(_Section):
+class Memento(Section):
     """Options for the search for archived copies of failing ARKs, by the Memento protocol (RFC 7089)."""
 
     timegate: TimeGateUrl | None = None
@@ -195,7 +203,7 @@ class Memento(_Section):
     """Seconds, or a text with a unit (``30d``), for which an answer of the archive is reused."""
 
 
-class Render(_Section):
+class Render(Section):
     """Options for pages that need JavaScript: without it, an app shell looks the same for every name."""
 
     enabled: PagesRendered = False
@@ -226,7 +234,7 @@ class Render(_Section):
         return None if browser is None else RenderOptions(browser, limits)
 
 
-class RecheckDays(_Section):
+class RecheckDays(Section):
     """Days between two checks of an ARK, by its state; None for the general value."""
 
     healthy: float | None = Field(None, ge=0, le=3650)
@@ -266,7 +274,7 @@ def _set_days(days: RecheckDays) -> dict[str, float]:
     return {name: value for name, value in values if value is not None}
 
 
-class Notify(_Section):
+class Notify(Section):
     """Options for notifications about changes after a run."""
 
     on: list[Literal["confirmed", "failing", "recovered", "moved", "changed", "new", "gone"]] = [
@@ -276,7 +284,7 @@ class Notify(_Section):
         "changed",
     ]
     """Events to report; a run without any sends nothing. ``confirmed`` is a confirmed failure, ``failing`` a first one."""
-    file: Path | None = None
+    file: FilePath | None = None
     """A file to append the news to."""
     command: list[str] = []
     """A command that reads the news from standard input and the subject from ARKAUDIT_SUBJECT."""
@@ -302,7 +310,7 @@ class Notify(_Section):
         return [*(name for url in self.urls for name in Template(url).get_identifiers()), *token]
 
 
-class ReportOptions(_Section):
+class ReportOptions(Section):
     """Options for the texts of a report."""
 
     url: PageUrl | None = None
@@ -312,28 +320,28 @@ class ReportOptions(_Section):
     to the reader's browser."""
 
 
-class Overview(_Section):
+class Overview(Section):
     """Options for the overview of all audits."""
 
-    out: Path | None = None
+    out: FilePath | None = None
     """The folder of its files. The scheduler writes them after each run."""
 
 
-class KnownList(_Section):
+class KnownList(Section):
     """Options for known problems."""
 
-    file: Path | None = None
+    file: FilePath | None = None
     """The list of known problems (``known.csv``), which is read when results are reported."""
 
 
-class NaanNames(_Section):
+class NaanNames(Section):
     """The user's declaration about all names of a NAAN."""
 
     check_character: StrictBool
     """True if each name ends with a check character, as NOID makes them; False if none does."""
 
 
-class Config(_Section):
+class Config(Section):
     """All settings of a run."""
 
     name: str | None = None
@@ -342,12 +350,12 @@ class Config(_Section):
     """The times of a named audit: a cron expression of five fields."""
     timezone: ZoneName | None = None
     """The time zone of the schedule; UTC by default."""
-    seeds: list[str] = []
+    seeds: SeedTexts = []
     jobs: int | None = Field(None, ge=1, le=256)
     """Number of processes that read documents and answers; by default the number of cores."""
-    store: Path | None = None
-    out: Path | None = None
-    inventory: Path | None = None
+    store: FilePath | None = None
+    out: FilePath | None = None
+    inventory: FilePath | None = None
     """A CSV of the institution's own ARKs, which a report compares with the cited ones."""
     resolver: ResolverUrl = defaults.GLOBAL_RESOLVER
     politeness: Politeness = Politeness()
@@ -421,8 +429,13 @@ class Config(_Section):
         named = Allowances(hosts=dict.fromkeys(self.hosts, Allowance())).find_by_name(host)
         return named is not None or is_own(host, routes, guard)
 
+    def section(self, kind: type[PluginSection]) -> PluginSection | None:
+        """Return the section of this type, which a plug-in declares by the hook `settings`; None if it is not given."""
+        values = (getattr(self, name) for name in type(self).model_fields)
+        return next((value for value in values if isinstance(value, kind)), None)
+
     def settings(self) -> dict[str, Any]:
-        """Return the Scrapy settings for this configuration."""
+        """Return the Scrapy settings for this configuration, those of plug-ins included."""
         network = self.network
         return {
             "USER_AGENT": self.user_agent,
@@ -444,4 +457,5 @@ class Config(_Section):
             "ARKAUDIT_ATTEMPTS": self.politeness.attempts,
             "ARKAUDIT_BACKOFF": self.politeness.backoff,
             "ARKAUDIT_LONGEST_WAIT": self.politeness.longest_wait,
+            **merged(plugins().hook.scrapy_settings(config=self), "the Scrapy setting"),
         }

@@ -7,14 +7,16 @@ import ssl
 import tomllib
 from collections.abc import Sequence
 from copy import deepcopy
+from functools import cache
 from pathlib import Path
 from typing import Any, get_args
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, ValidationError, create_model
 
 from arkaudit.configuration.config import Config
 from arkaudit.configuration.nearest_words import suggest_nearest
-from crawler.spiders.seeds import relative_to
+from arkaudit.configuration.setting_values import FOLDER
+from arkaudit.hooks import merged, plugins
 from extractors.model.errors import UserMistake
 from extractors.model.files import read_whole
 
@@ -65,6 +67,20 @@ def is_deep(values: object) -> bool:
     return bool(level)
 
 
+@cache
+def config_type() -> type[Config]:
+    """Return `Config` with the sections of plug-ins. A section with a setting that must be given is None by default."""
+    sections: dict[str, Any] = {
+        name: (kind | None, None)
+        if any(field.is_required() for field in kind.model_fields.values())
+        else (kind, kind())
+        for name, kind in merged(plugins().hook.settings(), "the section").items()
+    }
+    if taken := sections.keys() & Config.model_fields.keys():
+        raise ConfigError(f"a plug-in has the section {min(taken)!r}, which arkaudit has: uninstall it")
+    return create_model("Config", __base__=Config, **sections)
+
+
 #: Names of audits, which are also names of files.
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 
@@ -97,7 +113,6 @@ def load_audits(path: Path, overrides: dict[str, Any] | None = None) -> dict[str
     """
     values = read_toml(path, what="configuration")
     named = values.pop("audits", {})
-    _make_paths_relative(values, path.parent)
     configs: dict[str | None, Config] = {None: _validate(values, overrides or {}, path)}
     if not isinstance(named, dict) or not all(isinstance(table, dict) for table in named.values()):
         raise ConfigError(f"{_at(path)}audits: must be tables, one for each named audit ([audits.NAME])")
@@ -105,7 +120,6 @@ def load_audits(path: Path, overrides: dict[str, Any] | None = None) -> dict[str
     for name, own in named.items():
         if not _NAME.fullmatch(name):
             raise ConfigError(f"{_at(path)}audits: {name!r} is not a valid name: use letters, digits, - and _")
-        _make_paths_relative(own, path.parent)
         inner = {"store": path.parent / f"{name}.db", **_merge(values, own), "name": name}
         configs[name] = _validate(inner, overrides or {}, path, within=("audits", name))
         # Each audit would take the documents of the other for removed.
@@ -136,9 +150,9 @@ def _validate(
                 raise ConfigError(f"{_at(path)}{section}: must be a table")
         inner[key] = value
     try:
-        config = Config.model_validate(values)
+        config = config_type().model_validate(values, context={FOLDER: path.parent} if path else None)
     except ValidationError as problem:
-        location, words = first_fault(problem, Config)
+        location, words = first_fault(problem, config_type())
         at = _at(path) if ".".join(location) not in overrides else ""
         place = ".".join((*within, *location))
         raise ConfigError(f"{at}{place}{': ' if place else ''}{words}") from None
@@ -182,30 +196,3 @@ def _settings_of(section: type[BaseModel], location: Sequence[str]) -> list[str]
 def _at(path: Path | None) -> str:
     """Return the beginning of a message about a file."""
     return f"{path}: " if path else ""
-
-
-#: Settings that are paths: table and key.
-_PATHS = (
-    *((None, key) for key in ("store", "out", "inventory")),
-    *(
-        ("network", "ca_file"),
-        ("notify", "file"),
-        ("log", "file"),
-        ("identity", "key"),
-        ("overview", "out"),
-        ("known", "file"),
-    ),
-)
-
-
-def _make_paths_relative(values: dict[str, Any], folder: Path) -> None:
-    """Make the paths among *values* relative to *folder*."""
-    for section, key in _PATHS:
-        inner = values.get(section, {}) if section else values
-        if isinstance(inner, dict) and isinstance(inner.get(key), str):
-            inner[key] = folder / inner[key]
-    for host in values.get("hosts", {}).values() if isinstance(values.get("hosts"), dict) else ():
-        if isinstance(host, dict) and isinstance(host.get("cookies"), str):
-            host["cookies"] = folder / host["cookies"]
-    if isinstance(values.get("seeds"), list):
-        values["seeds"] = [relative_to(folder, seed) if isinstance(seed, str) else seed for seed in values["seeds"]]

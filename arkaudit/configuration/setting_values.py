@@ -12,7 +12,7 @@ from string import Template
 from typing import Annotated, Any
 
 import regex
-from pydantic import AfterValidator, BeforeValidator, SecretStr
+from pydantic import AfterValidator, BeforeValidator, SecretStr, ValidationInfo
 
 from arkaudit.configuration.issue_address import IssueAddress
 from arkaudit.configuration.nearest_words import suggest_nearest
@@ -20,6 +20,7 @@ from arkaudit.configuration.schedule import Schedule, time_zone
 from crawler.model.addresses import AddressGuard, Routes
 from crawler.model.resolving import url_fault
 from crawler.sources.gate import LinkPatterns
+from crawler.spiders.seeds import relative_to
 from crawler.wire.credentials import cookies_for, names_user
 from crawler.wire.identity import read_key
 from extractors.model.naan import naan_and_name
@@ -32,6 +33,9 @@ _TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 #: Headers that belong to the connection, or that other settings control.
 _NOT_OURS = frozenset({"connection", "content-length", "cookie", "host", "proxy-authorization", "transfer-encoding"})
 
+#: The key of the validation context with the folder of the configuration file.
+FOLDER = "folder"
+
 
 def _taken_by(check: Callable[[Any], object]) -> AfterValidator:
     """Return a validator that keeps a value unless *check* raises ValueError."""
@@ -41,6 +45,17 @@ def _taken_by(check: Callable[[Any], object]) -> AfterValidator:
         return value
 
     return AfterValidator(same)
+
+
+def _in_folder(path: Any, info: ValidationInfo) -> Any:
+    """Return a path of the configuration file as one within the folder of this file; others as they are."""
+    folder = (info.context or {}).get(FOLDER)
+    return folder / path if folder is not None and isinstance(path, str) else path
+
+
+def _seeds_in_folder(seeds: list[str], info: ValidationInfo) -> list[str]:
+    folder = (info.context or {}).get(FOLDER)
+    return seeds if folder is None else [relative_to(folder, seed) for seed in seeds]
 
 
 def resolver_url(text: str, what: str = "a resolver") -> str:
@@ -182,6 +197,10 @@ def plain_values(values: Mapping[str, SecretStr]) -> dict[str, str]:
     return {name: value.get_secret_value() for name, value in values.items()}
 
 
+#: A path; in the configuration file it is relative to the folder of this file.
+FilePath = Annotated[Path, BeforeValidator(_in_folder)]
+#: Seeds of a crawl; paths among them are relative, too.
+SeedTexts = Annotated[list[str], AfterValidator(_seeds_in_folder)]
 Header = Annotated[str, AfterValidator(_printable)]
 #: A header with an e-mail address or URL.
 Contact = Annotated[Header, _taken_by(_contact)]
@@ -198,7 +217,7 @@ PageUrl = Annotated[str, AfterValidator(_http_page)]
 DirectoryUrl = Annotated[str, AfterValidator(_directory_url)]
 #: A readable file with a private key.
 KeyFile = Annotated[
-    Path,
+    FilePath,
     _taken_by(
         lambda path: read_key(_with_extra(path, "http_message_signatures", "http-message-signatures", "identity"))
     ),

@@ -1,0 +1,132 @@
+"""Hooks: what a feature or an installed package can add to the program, by pluggy. docs/plugins.md shows a plug-in.
+
+A plug-in is a module with functions that are named like hooks and marked by `hookimpl`. Features are plug-ins by their
+place in `arkaudit.features`; an installed package names its module under the entry point group ``arkaudit``.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Mapping
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from pkgutil import iter_modules
+from typing import TYPE_CHECKING, TypeVar
+
+import pluggy
+
+from extractors.model.errors import UserMistake
+
+if TYPE_CHECKING:
+    from arkaudit.configuration.config import Config, Section
+    from extractors.model.formats import DocumentFormat
+
+Value = TypeVar("Value")
+
+#: The name of the project for pluggy, and the group of entry points.
+PROJECT = "arkaudit"
+FEATURES = "arkaudit.features"
+
+hookspec = pluggy.HookspecMarker(PROJECT)
+hookimpl = pluggy.HookimplMarker(PROJECT)
+
+
+@hookspec
+def commands() -> Mapping[str, tuple[str, str]]:
+    """Return commands by name: the place of the click command, and its line in ``arkaudit --help``.
+
+    The module is imported when its command is called::
+
+        @hookimpl
+        def commands():
+            return {"count": ("arkaudit_count.command:count", "Count the ARKs of a store by year.")}
+    """
+
+
+@hookspec
+def settings() -> Mapping[str, type[Section]]:
+    """Return sections of the configuration by name. `Config.section` returns the values of a section::
+
+    class Count(Section):
+        years: int = 5
+
+    @hookimpl
+    def settings():
+        return {"count": Count}
+    """
+
+
+@hookspec
+def scrapy_settings(config: Config) -> Mapping[str, object]:
+    """Return Scrapy settings for each run with *config*; they override those of the program::
+
+    @hookimpl
+    def scrapy_settings(config):
+        return {"ARKAUDIT_SIGNER": Signer(config.section("identity", Identity))}
+    """
+
+
+@hookspec
+def document_formats() -> Mapping[str, DocumentFormat]:
+    """Return document formats by name, which are recognized by media type and file name::
+
+    @hookimpl
+    def document_formats():
+        return {"wiki": DocumentFormat("Wikitext", "arkaudit_wiki.reader:read_wiki", ".wiki")}
+    """
+
+
+@hookspec
+def report_formats() -> Mapping[str, tuple[str, str]]:
+    """Return report formats by name: the meaning for ``--help``, and the place of a `reports.exports.ReportFormat`::
+
+    @hookimpl
+    def report_formats():
+        return {"rss": ("a feed of the failing ARKs", "arkaudit_rss.feed:RSS")}
+    """
+
+
+@cache
+def plugins() -> pluggy.PluginManager:
+    """Return the plug-ins: the features and the installed packages. Raises `UserMistake` for one that can't be loaded."""
+    manager = pluggy.PluginManager(PROJECT)
+    manager.add_hookspecs(sys.modules[__name__])
+    for feature in iter_modules(import_module(FEATURES).__path__, f"{FEATURES}."):
+        manager.register(import_module(feature.name), feature.name)
+    if _may_be_installed():
+        _register_installed(manager)
+    return manager
+
+
+def _may_be_installed() -> bool:
+    """Return True if a package on the path may have a plug-in. To ask `importlib.metadata` doubles the time of a start."""
+    declared = (file for folder in sys.path for file in Path(folder).glob("*-info/entry_points.txt"))
+    return any(f"[{PROJECT}]" in file.read_text("utf-8", "replace") for file in declared)
+
+
+def _register_installed(manager: pluggy.PluginManager) -> None:
+    from importlib.metadata import entry_points
+
+    for entry in entry_points(group=PROJECT):
+        try:
+            manager.register(entry.load(), entry.name)
+            manager.check_pending()
+        # Whatever a foreign module raises.
+        except Exception as problem:
+            package = entry.dist.name if entry.dist is not None else entry.value
+            raise UserMistake(
+                f"the plug-in {entry.name} of the package {package} can't be loaded "
+                f"({type(problem).__name__}: {problem}): update it, or uninstall it (pip uninstall {package})"
+            ) from problem
+
+
+def merged(mappings: Iterable[Mapping[str, Value]], what: str) -> dict[str, Value]:
+    """Return the union of what plug-ins returned. Raises `UserMistake` if two have the same name; *what* they name."""
+    union: dict[str, Value] = {}
+    for mapping in mappings:
+        for name, value in mapping.items():
+            if name in union:
+                raise UserMistake(f"two plug-ins have {what} {name!r}: uninstall one of them")
+            union[name] = value
+    return union
