@@ -11,7 +11,7 @@ from pkgutil import resolve_name
 import click
 
 from arkaudit import __version__
-from arkaudit.hooks import merged, plugins
+from arkaudit.hooks import add_formats, merged, plugins
 from arkaudit.output.exits import (
     EXIT_FINDING,
     EXIT_INTERRUPTED,
@@ -146,6 +146,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     handle_signals()
     try:
         try:
+            add_formats()
             cli.main(arguments, prog_name="arkaudit", standalone_mode=False)
         finally:
             flush_results()

@@ -121,6 +121,24 @@ def _register_installed(manager: pluggy.PluginManager) -> None:
             ) from problem
 
 
+def add_formats() -> None:
+    """Add the formats of documents and of reports that plug-ins have. Raises `UserMistake` if a name is in use."""
+    documents = merged(plugins().hook.document_formats(), "the document format")
+    reports = merged(plugins().hook.report_formats(), "the report format")
+    # Imported only with such plug-ins: most starts need neither.
+    try:
+        if documents:
+            from extractors.model.formats import add_formats
+
+            add_formats(documents)
+        if reports:
+            from reports.tables.wording import add_report_formats
+
+            add_report_formats(reports)
+    except ValueError as clash:
+        raise UserMistake(f"{clash}: uninstall the plug-in that has it") from None
+
+
 def merged(mappings: Iterable[Mapping[str, Value]], what: str) -> dict[str, Value]:
     """Return the union of what plug-ins returned. Raises `UserMistake` if two have the same name; *what* they name."""
     union: dict[str, Value] = {}

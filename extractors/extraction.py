@@ -7,8 +7,8 @@ from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from importlib import import_module
 from itertools import chain
+from pkgutil import resolve_name
 
 from extractors.archives.compression import CUT_OFF
 from extractors.find import UnresolvedMention, decide_again, scan, unresolved_mentions
@@ -31,13 +31,13 @@ from extractors.model.documents import Block, Finding, Reading, Role
 from extractors.model.formats import (
     FORMATS,
     OLE,
-    PLAIN_TEXTS,
     Format,
     binary_kind,
     document_beginning,
     format_of,
     format_of_text,
     package_format,
+    plugin_format,
 )
 from extractors.readers.markup.html import read_html
 from extractors.readers.plain import read_plain
@@ -369,14 +369,14 @@ def read_document(
     if not data:
         return Reading(media_type or "", findings=(Finding("empty", "it has no bytes"),))
     try:
-        package = package_format(data)
-        binary = binary_kind(*document_beginning(data, charset)) if package is None else None
+        known = plugin_format(media_type, name) or package_format(data)
+        binary = binary_kind(*document_beginning(data, charset)) if known is None else None
         if binary is not None:
             seen_as, looks_like = binary
             if seen_as == OLE and _ENCRYPTED_OFFICE in data:
                 return Reading(seen_as, findings=(Finding("encrypted", "an Office document that asks for a password"),))
             return Reading(seen_as, findings=(Finding("unknown-format", looks_like),))
-        its_format = package or format_of(data, media_type=media_type, name=name, charset=charset)
+        its_format = known or format_of(data, media_type=media_type, name=name, charset=charset)
         if its_format is Format.HTML:
             return read_html(data, charset=charset, with_links=with_links)
         if its_format is Format.PLAIN:
@@ -384,7 +384,7 @@ def read_document(
         read = reader_of(its_format)
         if its_format in (Format.MAIL, Format.PDF):
             return read(data, read_document)
-        return read(data, charset=charset) if its_format in PLAIN_TEXTS else read(data)
+        return read(data, charset=charset) if FORMATS[its_format].is_sent_as_plain else read(data)
     except MemoryError:  # about this process, not about the document
         raise
     except Exception as error:
@@ -401,7 +401,7 @@ def read_short_text(
     'see there'
     >>> read_short_text(b"%PDF-1.7 see there", name="a.txt")
     """
-    if not data or package_format(data) is not None:
+    if not data or plugin_format(media_type, name) or package_format(data) is not None:
         return None
     head, start = document_beginning(data, charset)
     if binary_kind(head, start) is not None or format_of_text(head, start, media_type, name) is not Format.PLAIN:
@@ -409,11 +409,11 @@ def read_short_text(
     return read_plain(data, charset=charset)
 
 
-def reader_of(document_format: Format) -> Callable[..., Reading]:
+def reader_of(document_format: str) -> Callable[..., Reading]:
     """Return the function that reads documents of a format.
 
     Most readers are imported on first use: their libraries take .2 s, and most runs need few of them.
     """
-    module = import_module(f"extractors.readers.{FORMATS[document_format].reader}")
-    read: Callable[..., Reading] = getattr(module, f"read_{document_format.name.lower()}")
+    place = FORMATS[document_format].reader
+    read: Callable[..., Reading] = resolve_name(f"extractors.readers{place}" if place.startswith(".") else place)
     return read

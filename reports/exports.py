@@ -11,6 +11,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
+from pkgutil import resolve_name
 
 from crawler.model.durable_files import make_folder, put_in_place
 from extractors.documents import unwritable_reason
@@ -25,7 +26,7 @@ from reports.page.translations import Texts
 from reports.store.frames import Frames
 from reports.tables.headline import VERDICT_TABLES
 from reports.tables.report_tables import TABLES, Report
-from reports.tables.wording import DEFAULT_FORMATS, FORMAT_MODULES
+from reports.tables.wording import DEFAULT_FORMATS, FORMAT_MODULES, PLUGIN_FORMATS
 
 INDEX = "index.html"
 #: The tables that a format needs if it reads every table.
@@ -74,7 +75,7 @@ def _format_of_report(
     return ReportFormat(paths, write_all, needs, text)
 
 
-def _text_format(path: str, text: Callable[[Report], str], needs: Iterable[str] = ()) -> ReportFormat:
+def text_format(path: str, text: Callable[[Report], str], needs: Iterable[str] = ()) -> ReportFormat:
     """Return a format that writes one text file."""
     return _format_of_report((path,), lambda report: [text(report)], needs, text)
 
@@ -106,12 +107,13 @@ FORMATS = {
     ),
     "csv": _format_per_table("csv"),
     "csv-bom": _format_per_table("csv-bom"),
-    "md": _text_format("report.md", markdown, SHOWN),
-    "json": _text_format("report.json", json_report, _EVERY_TABLE),
+    "md": text_format("report.md", markdown, SHOWN),
+    "json": text_format("report.json", json_report, _EVERY_TABLE),
     "xlsx": _format_of_report(("report.xlsx",), lambda report: [workbook_bytes(report)], _EVERY_TABLE),
     "parquet": _format_per_table("parquet"),
-    "junit": _text_format("junit.xml", junit),
-    "sarif": _text_format("report.sarif", sarif, ("failures",)),
+    "junit": text_format("junit.xml", junit),
+    "sarif": text_format("report.sarif", sarif, ("failures",)),
+    **{name: resolve_name(place) for name, place in PLUGIN_FORMATS.items()},
 }
 
 #: The prefix of temporary folders in which a report is written. They are locked, to recognize those of a killed process.

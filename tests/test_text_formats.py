@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from extractors.extraction import extraction_of, read_document, reader_of
-from extractors.model.formats import PLAIN_TEXTS, Format, format_of
+from extractors.model.formats import FORMATS, Format, format_of
 from extractors.readers import escaped_text, gedcom, plain, structured_data
 from extractors.readers.markup import markdown
 from extractors.readers.office import rtf
@@ -32,7 +32,8 @@ def visible_links(reading):
 
 
 def test_every_text_format_has_its_suffix_here_and_a_vector():
-    assert set(FORMAT_OF.values()) == {*PLAIN_TEXTS, Format.RTF}
+    plain = {kind for kind, declared in FORMATS.items() if declared.is_sent_as_plain}
+    assert set(FORMAT_OF.values()) == {*plain, Format.RTF}
     assert [suffix for suffix in SUFFIXES if not SOURCES[suffix]] == []
 
 

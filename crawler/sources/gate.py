@@ -46,7 +46,7 @@ from crawler.sources.links import (
 from crawler.sources.xml_sources import Selection, harvest_url
 from extractors.archives.members import names_no_document
 from extractors.model.documents import Finding, Reading
-from extractors.model.formats import SUFFIXES, Format
+from extractors.model.formats import Format, format_of_suffix
 from extractors.model.urls import split_url
 
 # -- the user's patterns for links; each search has a time limit, because a careless pattern may take forever
@@ -92,13 +92,8 @@ class LinkPatterns:
         return False
 
 
-#: Suffixes of documents, readable or not. A link to such a file needs no statement of the page that it is a document.
-_DOCUMENT_SUFFIXES = frozenset(
-    {
-        *(suffix for kind, suffixes in SUFFIXES.items() if kind is not Format.HTML for suffix in suffixes),
-        *(".doc", ".dvi", ".gz", ".idml", ".ppt", ".ps", ".tar", ".tgz", ".warc", ".xls", ".zip"),
-    }
-)
+#: Suffixes of documents and archives that have no format of their own.
+_FURTHER_SUFFIXES = frozenset({".doc", ".dvi", ".gz", ".idml", ".ppt", ".ps", ".tar", ".tgz", ".warc", ".xls", ".zip"})
 #: Suffixes of files for the looks and function of pages, in addition to those that no archive is searched for.
 _SERVED_SUFFIXES = frozenset({".js", ".mjs", ".svg", ".svgz"})
 #: The number of further parts of one source, which bounds endless lists.
@@ -373,12 +368,13 @@ def is_no_document(url: str) -> bool:
 
 @lru_cache(maxsize=MOST_KNOWN)
 def names_document(url: str) -> bool:
-    """Return True if the path of *url* has the suffix of a document.
+    """Return True if the path of *url* has the suffix of a document, readable or not, which is no page.
 
     >>> names_document("http://a.example/thesis.PDF"), names_document("http://a.example/thesis")
     (True, False)
     """
-    return PurePosixPath(_file_name(url)).suffix.lower() in _DOCUMENT_SUFFIXES
+    suffix = PurePosixPath(_file_name(url)).suffix.lower()
+    return suffix in _FURTHER_SUFFIXES or format_of_suffix(suffix) not in (None, Format.HTML)
 
 
 _is_skipped = lru_cache(maxsize=MOST_KNOWN)(names_skipped_ark)

@@ -49,7 +49,8 @@ class DocumentFormat:
     title: str
     """Its name in docs/extraction.md."""
     reader: str
-    """The module with its function, such as ``read_json_lines``, in `extractors.readers`."""
+    """The place of the function from bytes to a `Reading`: ``package.module:function``; those in `extractors.readers`
+    begin with a dot."""
     suffixes: str = ""
     media_types: str = ""
     is_sent_as_plain: bool = False
@@ -60,91 +61,125 @@ class DocumentFormat:
     is_package: bool = False
     """True for a ZIP package, which is recognized by its content alone."""
 
+    @property
+    def labels(self) -> frozenset[str]:
+        """The suffixes of its files, and its media types."""
+        return frozenset((*self.suffixes.split(), *self.media_types.split()))
 
-_OFFICE = "office.office_reader"
-FORMATS: Mapping[Format, DocumentFormat] = {
-    Format.HTML: DocumentFormat("HTML", "markup.html", ".htm .html .xht .xhtml", "application/xhtml+xml text/html"),
-    Format.XML: DocumentFormat("XML", "markup.xml", ".tei .xml", "application/xml text/xml"),
-    Format.PDF: DocumentFormat("PDF", "pdf.pdf_reader", ".pdf", "application/pdf application/x-pdf"),
-    Format.PLAIN: DocumentFormat("plain text", "plain", ".txt .yaml .yml", part_end=b"\n"),
+
+#: The formats by name: those that have a reader here, and those of plug-ins.
+FORMATS: dict[str, DocumentFormat] = {
+    Format.HTML: DocumentFormat(
+        "HTML", ".markup.html:read_html", ".htm .html .xht .xhtml", "application/xhtml+xml text/html"
+    ),
+    Format.XML: DocumentFormat("XML", ".markup.xml:read_xml", ".tei .xml", "application/xml text/xml"),
+    Format.PDF: DocumentFormat("PDF", ".pdf.pdf_reader:read_pdf", ".pdf", "application/pdf application/x-pdf"),
+    Format.PLAIN: DocumentFormat("plain text", ".plain:read_plain", ".txt .yaml .yml", part_end=b"\n"),
     Format.MARKDOWN: DocumentFormat(
-        *("Markdown", "markup.markdown", ".markdown .md .qmd .rmd", "text/markdown text/x-markdown"),
+        *("Markdown", ".markup.markdown:read_markdown", ".markdown .md .qmd .rmd", "text/markdown text/x-markdown"),
         is_sent_as_plain=True,
         part_end=b"\n",
     ),
     Format.RESTRUCTURED: DocumentFormat(
-        *("reStructuredText", "escaped_text", ".rest .rst", "text/prs.fallenstein.rst text/x-rst"),
+        *("reStructuredText", ".escaped_text:read_restructured", ".rest .rst", "text/prs.fallenstein.rst text/x-rst"),
         is_sent_as_plain=True,
         part_end=b"\n",
     ),
     Format.LATEX: DocumentFormat(
         "LaTeX",
-        "escaped_text",
+        ".escaped_text:read_latex",
         ".bbl .cls .latex .ltx .sty .tex",
         "application/x-latex application/x-tex text/x-tex",
         is_sent_as_plain=True,
         part_end=b"\n",
     ),
     Format.BIBTEX: DocumentFormat(
-        *("BibTeX", "escaped_text", ".bib .bibtex", "application/bibtex application/x-bibtex text/x-bibtex"),
+        "BibTeX",
+        ".escaped_text:read_bibtex",
+        ".bib .bibtex",
+        "application/bibtex application/x-bibtex text/x-bibtex",
         is_sent_as_plain=True,
         part_end=b"\n@",
     ),
     Format.TABULAR: DocumentFormat(
-        *("CSV", "structured_data", ".csv .tab .tsv", "text/csv text/tab-separated-values"),
+        *("CSV", ".structured_data:read_tabular", ".csv .tab .tsv", "text/csv text/tab-separated-values"),
         is_sent_as_plain=True,
         part_end=b"\n",
     ),
     Format.JSON: DocumentFormat(
-        *("JSON", "structured_data", ".geojson .ipynb .json .jsonld", "application/json"), is_sent_as_plain=True
+        *("JSON", ".structured_data:read_json", ".geojson .ipynb .json .jsonld", "application/json"),
+        is_sent_as_plain=True,
     ),
     Format.JSON_LINES: DocumentFormat(
         "JSON Lines",
-        "structured_data",
+        ".structured_data:read_json_lines",
         ".jsonl .ndjson",
         "application/json-seq application/jsonl application/x-jsonlines application/x-ndjson",
         is_sent_as_plain=True,
         part_end=b"\n",
     ),
-    Format.MARC: DocumentFormat("MARC", "marc", ".marc .mrc", "application/marc", part_end=b"\x1d"),
-    Format.DOCX: DocumentFormat("Word", _OFFICE, ".docx .docm", is_package=True),
-    Format.PPTX: DocumentFormat("PowerPoint", _OFFICE, ".pptx", is_package=True),
-    Format.XLSX: DocumentFormat("Excel", _OFFICE, ".xlsx", is_package=True),
-    Format.ODT: DocumentFormat("OpenDocument", _OFFICE, ".odt", is_package=True),
-    Format.ODP: DocumentFormat("OpenDocument", _OFFICE, ".odp", is_package=True),
-    Format.ODS: DocumentFormat("OpenDocument", _OFFICE, ".ods", is_package=True),
-    Format.EPUB: DocumentFormat("EPUB", "office.epub", ".epub", is_package=True),
+    Format.MARC: DocumentFormat("MARC", ".marc:read_marc", ".marc .mrc", "application/marc", part_end=b"\x1d"),
+    Format.DOCX: DocumentFormat("Word", ".office.office_reader:read_docx", ".docx .docm", is_package=True),
+    Format.PPTX: DocumentFormat("PowerPoint", ".office.office_reader:read_pptx", ".pptx", is_package=True),
+    Format.XLSX: DocumentFormat("Excel", ".office.office_reader:read_xlsx", ".xlsx", is_package=True),
+    Format.ODT: DocumentFormat("OpenDocument", ".office.office_reader:read_odt", ".odt", is_package=True),
+    Format.ODP: DocumentFormat("OpenDocument", ".office.office_reader:read_odp", ".odp", is_package=True),
+    Format.ODS: DocumentFormat("OpenDocument", ".office.office_reader:read_ods", ".ods", is_package=True),
+    Format.EPUB: DocumentFormat("EPUB", ".office.epub:read_epub", ".epub", is_package=True),
     Format.MAIL: DocumentFormat(
-        *("mail", "mail", ".eml .mbox .mht .mhtml", "application/mbox message/rfc822 multipart/related"),
+        *("mail", ".mail:read_mail", ".eml .mbox .mht .mhtml", "application/mbox message/rfc822 multipart/related"),
         part_end=b"\nFrom ",
     ),
-    Format.RTF: DocumentFormat("RTF", "office.rtf", ".rtf", "application/rtf text/rtf"),
+    Format.RTF: DocumentFormat("RTF", ".office.rtf:read_rtf", ".rtf", "application/rtf text/rtf"),
     Format.GEDCOM: DocumentFormat(
-        *("GEDCOM", "gedcom", ".ged .gedcom", "application/x-gedcom text/vnd.familysearch.gedcom"),
+        *("GEDCOM", ".gedcom:read_gedcom", ".ged .gedcom", "application/x-gedcom text/vnd.familysearch.gedcom"),
         is_sent_as_plain=True,
         part_end=b"\n0 ",
     ),
 }
-SUFFIXES: Mapping[Format, tuple[str, ...]] = {kind: tuple(each.suffixes.split()) for kind, each in FORMATS.items()}
-_BY_LABEL = {
-    label: kind
-    for kind, each in FORMATS.items()
-    if not each.is_package
-    for label in (*each.suffixes.split(), *each.media_types.split())
-}
-PLAIN_TEXTS = frozenset(kind for kind, each in FORMATS.items() if each.is_sent_as_plain)
+#: The formats of plug-ins, which are recognized by their labels alone.
+PLUGIN_FORMATS: dict[str, DocumentFormat] = {}
+_BY_LABEL = {label: kind for kind, declared in FORMATS.items() if not declared.is_package for label in declared.labels}
 
 
-def format_of(data: bytes, *, media_type: str | None = None, name: str = "", charset: str | None = None) -> Format:
+def add_formats(added: Mapping[str, DocumentFormat]) -> None:
+    """Add formats of plug-ins for this process and its parsers. Raises ValueError if a name or label is in use."""
+    for kind, declared in added.items():
+        if PLUGIN_FORMATS.get(kind) == declared:
+            continue
+        taken = sorted({kind} & FORMATS.keys() | declared.labels & _BY_LABEL.keys())
+        if taken:
+            raise ValueError(f"the document format {kind!r} has the name, suffix or media type {taken[0]!r} of another")
+        FORMATS[kind] = PLUGIN_FORMATS[kind] = declared
+        _BY_LABEL.update(dict.fromkeys(declared.labels, kind))
+
+
+def format_of_suffix(suffix: str) -> str | None:
+    """Return the format whose files have this suffix.
+
+    >>> format_of_suffix(".docx")
+    <Format.DOCX: 'docx'>
+    """
+    return next((kind for kind, declared in FORMATS.items() if suffix in declared.suffixes.split()), None)
+
+
+def plugin_format(media_type: str | None, name: str) -> str | None:
+    """Return the format of a plug-in that has this media type or the suffix of this file name."""
+    kind = _format_by_label(media_type, name)
+    return kind if kind in PLUGIN_FORMATS else None
+
+
+def format_of(data: bytes, *, media_type: str | None = None, name: str = "", charset: str | None = None) -> str:
     """Return the format of a document that isn't binary, for `read_document`; read PDF only in a `Worker`.
 
     >>> format_of(b"%PDF-1.7", name="page.html")
     <Format.PDF: 'pdf'>
     """
-    return package_format(data) or format_of_text(*document_beginning(data, charset), media_type, name)
+    known = plugin_format(media_type, name) or package_format(data)
+    return known or format_of_text(*document_beginning(data, charset), media_type, name)
 
 
-def format_of_text(head: bytes, start: str, media_type: str | None, name: str) -> Format:
+def format_of_text(head: bytes, start: str, media_type: str | None, name: str) -> str:
     """Return the format of a document that is not a package, by its content, its media type and its name."""
     return format_by_content(head, start) or _format_by_label(media_type, name) or format_by_likeness(start)
 
@@ -155,6 +190,8 @@ def part_end(data: bytes, *, media_type: str | None = None, name: str = "", char
     >>> part_end(b"one line\nand half a", name="a.txt"), part_end(b'{"a": 1, "b"', name="a.json")
     (9, 0)
     """
+    if plugin_format(media_type, name):
+        return 0
     head, start = document_beginning(data, charset)
     if 0 in head or package_format(data) is not None or binary_kind(head, start) is not None:
         return 0
@@ -193,7 +230,7 @@ def document_beginning(data: bytes, charset: str | None) -> tuple[bytes, str]:
     return head, decode_beginning(head, charset).text
 
 
-def _format_by_label(media_type: str | None, name: str) -> Format | None:
+def _format_by_label(media_type: str | None, name: str) -> str | None:
     """Return the format by the media type and the file name.
 
     >>> _format_by_label("text/plain", "README.md"), _format_by_label("text/plain", "page.html")
@@ -208,7 +245,7 @@ def _format_by_label(media_type: str | None, name: str) -> Format | None:
     if media_type.endswith("+json"):
         return Format.JSON
     if media_type.startswith("text/"):
-        return by_name if by_name in PLAIN_TEXTS else Format.PLAIN
+        return by_name if by_name and FORMATS[by_name].is_sent_as_plain else Format.PLAIN
     return by_name
 
 

@@ -40,6 +40,7 @@ from typing import IO, Any, Generic, ParamSpec, Self, TypeVar
 
 from extractors.model.check_characters import DECLARED, declare
 from extractors.model.errors import ArkauditError
+from extractors.model.formats import PLUGIN_FORMATS, add_formats
 from extractors.processes.codec import from_json, result_type, to_json
 from extractors.processes.sandbox import confine
 
@@ -183,6 +184,8 @@ class Worker(Generic[P, R]):
                 self._end_child()
                 raise WorkerDied("the worker is closed")
             self._exchange(_pickled((declare, (self._child.declared,), {})), _START_TIMEOUT_S, None)
+            if PLUGIN_FORMATS:
+                self._exchange(_pickled((add_formats, (PLUGIN_FORMATS,), {})), _START_TIMEOUT_S, None)
             self._exchange(_pickled((callable, (self._function,), {})), _START_TIMEOUT_S, bool)
         if (shared := self._shared) is not self._sent:
             self._exchange(shared, _START_TIMEOUT_S, None)

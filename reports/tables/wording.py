@@ -198,6 +198,20 @@ FORMATS = {
 }
 #: The modules that formats need; they are extras named like the formats.
 FORMAT_MODULES = {"xlsx": "xlsxwriter"}
+#: The formats of plug-ins: the place of the `reports.exports.ReportFormat`.
+PLUGIN_FORMATS: dict[str, str] = {}
+
+
+def add_report_formats(added: Mapping[str, tuple[str, str]]) -> None:
+    """Add formats of plug-ins: meaning and place by name. Raises ValueError if a name is in use."""
+    for name, (meaning, place) in added.items():
+        if PLUGIN_FORMATS.get(name) == place:
+            continue
+        if name in FORMATS:
+            raise ValueError(f"the report format {name!r} has the name of another")
+        FORMATS[name], PLUGIN_FORMATS[name] = meaning, place
+
+
 #: The formats written by default.
 DEFAULT_FORMATS = ("html", "csv")
 

@@ -44,12 +44,12 @@ from extractors.extraction import extraction_of
 from extractors.find import find_arks
 from extractors.model.ark import Ark
 from extractors.model.errors import UserMistake
-from extractors.model.formats import SUFFIXES, parse_content_type
+from extractors.model.formats import FORMATS, parse_content_type
 from reports.store.frames import read_store
 from reports.store.known_problems import read_known
 
 #: File names that select the readers; the first byte of an input chooses one.
-NAMES = (*(f"a{suffixes[0]}" for suffixes in SUFFIXES.values()), "a.tsv", "")
+NAMES = (*(f"a{declared.suffixes.split()[0]}" for declared in FORMATS.values()), "a.tsv", "")
 #: Media types and, below, headers of answers; the first byte of an input chooses one.
 MEDIA_TYPES = (
     "text/html",

@@ -65,7 +65,7 @@ _SEALS = re.compile(
 )
 
 
-def form_of(name: str, its_format: Format) -> Form:
+def form_of(name: str, its_format: str) -> Form:
     """Return the form of a file by its *name* and the format of its content. Raises `Unfixable` if it is only listed.
 
     >>> form_of("run.sh", Format.PLAIN)
