@@ -1,4 +1,4 @@
-"""Packages that are installed beside arkaudit and add to it by entry points: that of the documentation, and broken ones."""
+"""Installed packages that add to arkaudit by entry points: that of the documentation, and broken ones."""
 
 import os
 import re
@@ -23,7 +23,7 @@ This deed is kept as ark:/12148/btv1b
 
 
 def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """Run arkaudit with the packages in *folder* installed beside it."""
+    """Run arkaudit with the packages in *folder* on its path."""
     environment = {**clean_environment(), "PYTHONPATH": os.pathsep.join((str(ROOT), str(folder)))}
     return subprocess.run(
         [sys.executable, "-P", "-m", "arkaudit", *arguments],

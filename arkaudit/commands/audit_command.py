@@ -24,6 +24,7 @@ from arkaudit.commands.options import (
     lang_option,
     request_options,
     resume_option,
+    setting_option,
     store_file_option,
     store_option,
 )
@@ -102,8 +103,11 @@ def crawl(
 @click.option("--scheduled", type=click.DateTime(["%Y-%m-%dT%H:%M:%S%z"]), hidden=True)
 @fail_on_option
 @known_option
-@click.option(
-    "--issue", metavar="SERVICE:REPOSITORY", help="Keep an issue about failing ARKs there, e.g. github:owner/repo."
+@setting_option(
+    "Options",
+    "notify.issue",
+    metavar="SERVICE:REPOSITORY",
+    help="Keep an issue about failing ARKs there, e.g. github:owner/repo.",
 )
 @crawl_options
 @request_options

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
@@ -32,81 +32,100 @@ optional_config_option = config_option(help="The configuration (arkaudit.toml)."
 """The option of commands that may read a configuration."""
 required_config_option = config_option(required=True, help="The configuration.")
 """The option of commands that need a configuration."""
-_RESOLVER = click.option("--resolver", help=f"Resolver for compact ARKs.  [default: {defaults.GLOBAL_RESOLVER}]")
-_DIRECT = flag("--direct", default=None, help="Request compact ARKs from the NAAN registry's target of their NAAN.")
+
+
+class SettingOption(click.Option):
+    """An option that overrides a setting, such as ``politeness.delay``. The help of long commands lists it in a group."""
+
+    def __init__(self, names: Sequence[str], *, setting: str, group: str, **attributes: Any) -> None:
+        super().__init__(names, **attributes)
+        self.setting = setting
+        self.group = group
+
+
+def setting_option(group: str, setting: str, *names: str, **attributes: Any) -> Callable[[Any], Any]:
+    """Return the decorator for the option of a setting. By default, its name is the last part of that of the setting."""
+    names = names or ("--" + setting.rpartition(".")[2].replace("_", "-"),)
+    return click.option(*names, cls=SettingOption, setting=setting, group=group, **attributes)
+
+
+_request = partial(setting_option, "Requests")
+_network = partial(setting_option, "Network")
+_log = partial(setting_option, "Messages and log")
+_crawling = partial(setting_option, "Crawling")
+_repeated: dict[str, Any] = {"multiple": True}
+_switch: dict[str, Any] = {"is_flag": True, "default": None}
+
+_RESOLVER = _request("resolver", help=f"Resolver for compact ARKs.  [default: {defaults.GLOBAL_RESOLVER}]")
+_DIRECT = _request(
+    "resolve.direct", **_switch, help="Request compact ARKs from the NAAN registry's target of their NAAN."
+)
 _REQUESTS = (
     _RESOLVER,
-    click.option(
-        "--delay",
+    _request(
+        "politeness.delay",
         type=float,
         help="Seconds between two requests to a host; less than 1 only for your own.  "
         f"[default: {defaults.INTERVAL_S:g}]",
     ),
-    click.option("--timeout", type=float, help=f"Seconds for one request.  [default: {defaults.TIMEOUT_S:g}]"),
-    click.option(
-        "--attempts", type=int, help=f"Number of attempts after a temporary failure.  [default: {defaults.ATTEMPTS}]"
+    _request("politeness.timeout", type=float, help=f"Seconds for one request.  [default: {defaults.TIMEOUT_S:g}]"),
+    _request(
+        "politeness.attempts",
+        type=int,
+        help=f"Number of attempts after a temporary failure.  [default: {defaults.ATTEMPTS}]",
     ),
-    click.option(
-        "--backoff",
+    _request(
+        "politeness.backoff",
         type=float,
         help=f"Seconds before the second attempt, doubled for each.  [default: {defaults.BACKOFF_S:g}]",
     ),
-    click.option(
-        "--longest-wait",
+    _request(
+        "politeness.longest_wait",
         type=float,
         help=f"Longest pause to grant a host, in seconds.  [default: {defaults.LONGEST_WAIT_S:g}]",
     ),
     _DIRECT,
-    click.option("--max-hops", type=int, help=f"Redirects in a chain.  [default: {defaults.MAX_HOPS}]"),
-    click.option("--user-agent", help="The whole User-Agent header, instead of arkaudit's."),
-    click.option("--contact", help="Your e-mail address or URL for operators of hosts; part of the User-Agent."),
-    repeatable(
-        "--connect-to",
+    _request("resolve.max_hops", type=int, help=f"Redirects in a chain.  [default: {defaults.MAX_HOPS}]"),
+    _request("politeness.user_agent", help="The whole User-Agent header, instead of arkaudit's."),
+    _request("politeness.contact", help="Your e-mail address or URL for operators of hosts; part of the User-Agent."),
+    _network(
+        "network.connect_to",
+        **_repeated,
         metavar="HOST:PORT=ADDR:PORT",
         help="Connect to ADDR:PORT instead of HOST:PORT; URL and Host header stay the same. Repeatable.",
     ),
-    flag("--only-routed", default=None, help="Only connect to hosts given by --connect-to."),
-    file_option("--ca-file", help="Certificate authorities to trust."),
-    repeatable("--allow-address", metavar="CIDR", help="A private network that may be reached. Repeatable."),
-    click.option("--log-file", type=click.Path(path_type=Path, dir_okay=False), help="Append the log to this file."),
-    click.option(
+    _network("network.only_routed", **_switch, help="Only connect to hosts given by --connect-to."),
+    _network("network.ca_file", type=FILE, help="Certificate authorities to trust."),
+    _network(
+        "network.allow_addresses",
+        "--allow-address",
+        **_repeated,
+        metavar="CIDR",
+        help="A private network that may be reached. Repeatable.",
+    ),
+    _log(
+        "log.file", "--log-file", type=click.Path(path_type=Path, dir_okay=False), help="Append the log to this file."
+    ),
+    _log(
+        "log.level",
         "--log-level",
         type=click.Choice(["debug", "info", "warning", "error"]),
         help="Lowest level to log; debug logs each request.  [default: warning; info in a file]",
     ),
-    click.option("--log-format", type=click.Choice(["text", "json"]), help="One line per event.  [default: text]"),
+    _log(
+        "log.format", "--log-format", type=click.Choice(["text", "json"]), help="One line per event.  [default: text]"
+    ),
 )
 #: The value of --format for all formats.
 EVERY = "all"
 
-#: Settings whose names differ from those of their options.
-_RENAMED = {
-    "allow_address": "network.allow_addresses",
-    "log_file": "log.file",
-    "log_level": "log.level",
-    "log_format": "log.format",
-    "oai_prefix": "crawl.oai.prefix",
-    "oai_set": "crawl.oai.set",
-    "oai_from": "crawl.oai.from",
-    "oai_until": "crawl.oai.until",
-    "issue": "notify.issue",
-    "known": "known.file",
-}
-
-
-#: Groups of options in the help of long commands; all others are listed first.
-_GROUPS = {
-    "Crawling": (
-        *("depth", "max_pages", "max_time", "scope", "include", "exclude", "content_hosts", "ignore_nofollow"),
-        *("sitemaps", "oai_prefix", "oai_set", "oai_from", "oai_until"),
-    ),
-    "Requests": (
-        *("resolver", "direct", "delay", "timeout", "attempts", "backoff", "longest_wait", "max_hops"),
-        *("user_agent", "contact"),
-    ),
-    "Network": ("connect_to", "only_routed", "ca_file", "allow_address"),
-    "Report": ("out", "formats", "lang", "inventory", "known", "naans", "documents", "only", "since", "run_id"),
-    "Messages and log": ("verbose", "quiet", "color", "log_file", "log_level", "log_format"),
+#: Groups in the help of long commands, in their order, with options that override no setting; all others come first.
+_GROUPS: Mapping[str, tuple[str, ...]] = {
+    "Crawling": (),
+    "Requests": (),
+    "Network": (),
+    "Report": ("out", "formats", "lang", "naans", "documents", "only", "since", "run_id"),
+    "Messages and log": ("verbose", "quiet", "color"),
 }
 
 
@@ -118,8 +137,7 @@ class GroupedCommand(click.Command):
         groups: dict[str, list[tuple[str, str]]] = {title: [] for title in ("Options", *_GROUPS)}
         for param in self.get_params(ctx):
             if isinstance(param, click.Option) and (record := param.get_help_record(ctx)):
-                titles = (title for title, names in _GROUPS.items() if param.name in names)
-                groups[next(titles, "Options")].append(record)
+                groups[_group_of(param)].append(record)
         for title, records in groups.items():
             if records:
                 with formatter.section(title):
@@ -129,6 +147,13 @@ class GroupedCommand(click.Command):
 
             with formatter.section("Tokens of --fail-on, the most severe of each kind first"):
                 formatter.write_dl([(kind, ", ".join(tokens)) for kind, tokens in SEVERITY.items()])
+
+
+def _group_of(option: click.Option) -> str:
+    """Return the title of the group in which the help lists an option."""
+    if isinstance(option, SettingOption):
+        return option.group
+    return next((title for title, names in _GROUPS.items() if option.name in names), "Options")
 
 
 class WordChoice(click.Choice[str]):
@@ -180,8 +205,8 @@ def with_options(*options: Callable[[Any], Any]) -> Callable[[Command], Command]
     return decorate
 
 
-max_time_option = click.option(
-    "--max-time", metavar="DURATION", help="Maximum duration, such as 90m, 2h.  [default: no limit]"
+max_time_option = _crawling(
+    "crawl.max_time", metavar="DURATION", help="Maximum duration, such as 90m, 2h.  [default: no limit]"
 )
 """The option for the duration of a crawl or a check."""
 request_options = with_options(optional_config_option, *_REQUESTS, _VERBOSE)
@@ -197,40 +222,53 @@ def crawl_options(command: Command) -> Command:
     from crawler.model.crawl_requests import Extent
 
     options = (
-        click.option("--depth", type=int, help="Links to follow from a seed.  [default: no limit]"),
-        click.option("--max-pages", type=int, help="Maximum number of documents to fetch.  [default: no limit]"),
+        _crawling("crawl.depth", type=int, help="Links to follow from a seed.  [default: no limit]"),
+        _crawling("crawl.max_pages", type=int, help="Maximum number of documents to fetch.  [default: no limit]"),
         max_time_option,
-        click.option(
-            "--scope",
+        _crawling(
+            "crawl.scope",
             type=click.Choice([extent.value for extent in Extent]),
             help="Follow links within a seed's registered domain, its host, or its path.  [default: site]",
         ),
-        repeatable("--include", metavar="REGEX", help="Follow only links whose URL matches this. Repeatable."),
-        repeatable("--exclude", metavar="REGEX", help="Do not follow links whose URL matches this. Repeatable."),
-        repeatable(
+        _crawling(
+            "crawl.include", **_repeated, metavar="REGEX", help="Follow only links whose URL matches this. Repeatable."
+        ),
+        _crawling(
+            "crawl.exclude",
+            **_repeated,
+            metavar="REGEX",
+            help="Do not follow links whose URL matches this. Repeatable.",
+        ),
+        _crawling(
+            "crawl.content_hosts",
             "--content-host",
-            "content_hosts",
+            **_repeated,
             metavar="HOST",
             help="Also fetch documents of the site from this host, without following links there. Repeatable.",
         ),
-        flag("--ignore-nofollow", default=None, help="Follow links despite nofollow, on your own site."),
-        click.option(
+        _crawling("crawl.ignore_nofollow", **_switch, help="Follow links despite nofollow, on your own site."),
+        _crawling(
+            "crawl.sitemaps",
             "--sitemaps/--no-sitemaps",
             default=None,
             help="Read the sitemaps that a site's robots.txt names.  [default: yes]",
         ),
-        click.option(
-            "--oai-prefix", metavar="PREFIX", help="Metadata format to harvest by OAI-PMH.  [default: oai_dc]"
+        _crawling(
+            "crawl.oai.prefix",
+            "--oai-prefix",
+            metavar="PREFIX",
+            help="Metadata format to harvest by OAI-PMH.  [default: oai_dc]",
         ),
-        click.option("--oai-set", metavar="SET", help="Harvest only this set."),
-        click.option("--oai-from", metavar="DATE", help="Harvest records changed since this date."),
-        click.option("--oai-until", metavar="DATE", help="Harvest records changed until this date."),
+        _crawling("crawl.oai.set", "--oai-set", metavar="SET", help="Harvest only this set."),
+        _crawling("crawl.oai.from", "--oai-from", metavar="DATE", help="Harvest records changed since this date."),
+        _crawling("crawl.oai.until", "--oai-until", metavar="DATE", help="Harvest records changed until this date."),
     )
     return with_options(jobs_option, *options)(command)
 
 
-jobs_option = click.option(
-    "--jobs",
+jobs_option = setting_option(
+    "Options",
+    "jobs",
     type=click.IntRange(min=1, max=256),
     metavar="N",
     help="Number of processes that read documents; results don't depend on it.  [default: number of cores]",
@@ -299,8 +337,11 @@ def fail_on_option(command: Command) -> Command:
     )(command)
 
 
-known_option = file_option(
+known_option = setting_option(
+    "Report",
+    "known.file",
     "--known",
+    type=FILE,
     metavar="FILE",
     help="A list of known problems as CSV: columns what, state, reason, until, who (arkaudit known add).",
 )
@@ -343,8 +384,10 @@ def lang_option(command: Command) -> Command:
     )(command)
 
 
-inventory_option = file_option(
-    "--inventory",
+inventory_option = setting_option(
+    "Report",
+    "inventory",
+    type=FILE,
     metavar="FILE",
     help="Your own ARKs as CSV: columns ark, expected_url, title, collection; only ark is required.",
 )
@@ -384,24 +427,22 @@ def config_of(config_file: Path | None, options: dict[str, Any], *, audit: str |
     It starts the log and declares the check characters for this process. Raises
     `arkaudit.configuration.config_files.ConfigError`.
     """
-    from arkaudit.configuration.config import Crawl, Network, Politeness, Resolve
     from arkaudit.configuration.config_files import load
     from arkaudit.output import logs
     from extractors.model.check_characters import declare
 
     if options.get("log_level") is None:
         options = {**options, "log_level": asked_level()}
-    given = {
-        name: list(value) if isinstance(value, tuple) else value
+    settings = {
+        option.name: option.setting
+        for option in click.get_current_context().command.params
+        if isinstance(option, SettingOption)
+    }
+    values = {
+        settings.get(name, name): list(value) if isinstance(value, tuple) else value
         for name, value in options.items()
         if value is not None and value != ()
     }
-    names = {
-        name: f"{section.__name__.lower()}.{name}"
-        for section in (Politeness, Resolve, Network, Crawl)
-        for name in section.model_fields
-    } | _RENAMED
-    values = {names.get(name, name): value for name, value in given.items()}
     config = load(config_file, values, audit=audit)
     declare(config.check_characters)
     logs.start(config, errors)
