@@ -1,5 +1,6 @@
 """The data dictionary is made from the definitions, and describes every column that is stored or published."""
 
+import json
 import re
 from dataclasses import fields
 from pathlib import Path
@@ -10,13 +11,15 @@ from sqlalchemy import Column as StoredColumn
 
 from arkaudit.datasets.columns import DATASET_TABLES, DatasetTable
 from crawler.model import schema
+from extractors.extraction import extraction_of
 from extractors.mentions.mention import Mention
-from extractors.mentions.rows import MENTION_COLUMNS
+from extractors.mentions.rows import MENTION_COLUMNS, mention_row
 from reports.languages.display import ColumnType
 from reports.tables.definitions import TableDefinition
 from reports.tables.report_tables import TABLES
 
-PAGE = Path(__file__).parent.parent / "docs" / "data-dictionary.md"
+ROOT = Path(__file__).parents[1]
+PAGE = ROOT / "docs" / "data-dictionary.md"
 _TABLE = re.compile(r"^### `(?P<name>[\w.]+)`\n\n(?P<caption>.+)\n\n(?P<rows>(?:\|.*\n)+)", re.MULTILINE)
 
 Row = tuple[str, ...]
@@ -121,3 +124,16 @@ def test_every_field_of_a_mention_has_a_column() -> None:
     names = {field.name for field in fields(Mention)} - {"link"}  # counts only while a document is read
     names.add("suggestions")  # made when a row is written
     assert names == {column.field for column in MENTION_COLUMNS}, "add it to MENTION_COLUMNS"
+
+
+def test_every_column_of_a_mention_has_several_values_in_documents() -> None:
+    site = (file for file in (ROOT / "tools/demo/site").iterdir() if file.is_file())
+    documents = {file.name: file.read_bytes() for file in site}
+    documents["letter.txt"] = b"See ark:/12148/btv1b8449691w and https://n2t.net/ark:/12148/btv1b8449691v#page2."
+    rows = [
+        mention_row(name, mention)
+        for name, data in documents.items()
+        for mention in extraction_of(data, name=name).mentions
+    ]
+    values = {column.name: {json.dumps(row[column.name]) for row in rows} for column in MENTION_COLUMNS}
+    assert [name for name, found in values.items() if len(found) < 2] == [], "nothing sets this field of Mention"
