@@ -10,6 +10,8 @@ LINEAR = 2.6
 #: The size is doubled so many times.
 DOUBLINGS = 3
 SIZES = 2**DOUBLINGS
+#: Seconds of work for the smallest size.
+LONGEST_S = 0.1
 
 
 def seconds(work: Callable[[], object], times: int = 1) -> float:
@@ -33,10 +35,13 @@ def growth(work: Callable[[int], object], size: int) -> float:
     """Return how many times as long *work* takes for twice the *size*, on average over eight times the size.
 
     Other programs make times longer, by less than three doublings of work that is not linear: for eight times the size,
-    linear work takes eight times as long, and quadratic work 64 times. The least times count. As long as the growth is
+    linear work takes eight times as long, and quadratic work 64 times. The least times count. A size that takes longer
+    than `LONGEST_S` is halved. As long as the growth is
     not linear, more attempts are made: eight at least, and for two seconds of CPU.
     """
-    small = large = math.inf
+    while (taken := seconds(lambda: work(size))) > LONGEST_S:
+        size //= 2
+    small, large = max(taken, 1e-6), math.inf
     attempts, began = 0, time.thread_time()
     while attempts < 8 or time.thread_time() - began < 2:
         attempts += 1

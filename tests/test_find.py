@@ -163,7 +163,7 @@ def test_printing_then_parsing_is_the_identity(text: str) -> None:
     "piece", ["a", "\ud800", "é", "\N{COMBINING ACUTE ACCENT}", "\N{RIGHT-TO-LEFT MARK}", "/", "ark:"]
 )
 def test_a_very_long_text_is_read(piece: str) -> None:
-    text = "ark:/12345/x" + piece * (100_000 // len(piece))
+    text = "ark:/12345/x" + piece * (30_000 // len(piece))
     assert all(spans_are_true(mention, text) for mention in find_arks(text))
 
 
