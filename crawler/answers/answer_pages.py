@@ -11,7 +11,7 @@ from typing import Any
 
 from crawler.answers.erc import QUESTIONS, Record, parse_erc, says_something
 from crawler.answers.notices import PageWords
-from crawler.answers.own_part import WITHOUT_TEXT, Page, folded_text, is_hidden, own_part, parse_page, remove, select
+from crawler.answers.own_part import WITHOUT_TEXT, Page, folded_text, is_hidden, own_part, parse_page, remove
 from crawler.answers.quirks import is_visitor_counter, plain, quirks
 from crawler.answers.structured import from_json, kernel, plain_key, record_of
 from crawler.model.observations import MOST_ARKS, PageFacts
@@ -40,23 +40,16 @@ _MOST_LINES = 3_000
 _MOST_TOLD = 200
 _LABEL_CHARS = 60
 
-_CANONICAL = "link[rel~=canonical i]"
-_JSON_LD = "script[type*='application/ld+json' i]"
-_REFRESH = "meta[http-equiv~=refresh i]"
-_PASSWORD = "input[type=password]"
-#: The fields of a form that passes a log-in request to another host (SAML and WS-Federation).
-_SIGN_ON = "input:is([name$=SAMLRequest], [name$=wresult], [name$=wctx])"
+#: The ends of names of fields of a form that passes a log-in request to another host (SAML and WS-Federation).
+_SIGN_ON = ("SAMLRequest", "wresult", "wctx")
 #: Elements that show something besides words, or that wait for a person.
 _SHOWING = ("form", "iframe", "frame", "frameset", "object", "embed", "video", "canvas")
 _CELLS = ("th", "td")
 _LABEL_ELEMENTS = ("div", "span", "p", "b", "strong", "label", "h1", "h2", "h3", "h4", "h5", "h6")
-#: Elements that are hidden by a usual class name.
-_COVERED = ".hidden, .d-none, .is-hidden, .hide, .modal, .dropdown-menu, dialog:not([open])"
-#: These, and forms that people fill in.
-_ASIDES = (
-    f"{_COVERED}, form:has(textarea, select,"
-    " input:not([type]), input:is([type=''], [type=text], [type=email], [type=search], [type=tel], [type=url]))"
-)
+#: Usual class names of hidden elements.
+_COVERED = frozenset({"hidden", "d-none", "is-hidden", "hide", "modal", "dropdown-menu"})
+#: Types of fields that people fill in.
+_TYPED = ("", "text", "email", "search", "tel", "url")
 #: A class or id that is a whole selector in a style sheet, with a rule that hides.
 _HIDDEN_NAME = re.compile(r"([.#][\w-]++)\s*+\{[^{}]*?display\s*+:\s*+none")
 #: Maximum number of texts that are searched for a label and its value.
@@ -89,11 +82,14 @@ def read_page(markup: bytes, charset: str | None) -> tuple[str | None, str, Page
     title = _title(page)
     lines = page.get_text("\n")
     named += [(str(mention.ark), "text") for mention in find_arks(" ".join(lines.split()))]
-    canonical = next((link.get("href") for link in select(page, _CANONICAL)), None)
-    refresh = next((refresh_target(meta.get("content", "")) for meta in select(page, _REFRESH)), None)
+    canonical = next((link.get("href") for link in page("link") if "canonical" in _relations(link)), None)
+    refresh = next(map(refresh_target, _refreshes(page)), None)
     embedded = _embedded_record(page) or _displayed_record(page)
     kernel_values = _labelled_values(page, lines)
-    asks_password, signs_on = any(map(_is_shown, select(page, _PASSWORD)[:20])), bool(select(page, _SIGN_ON))
+    fields = page("input")
+    passwords = [field for field in fields if _type(field) == "password"]
+    asks_password = any(map(_is_shown, passwords[:20]))
+    signs_on = any(field.get("name", "").endswith(_SIGN_ON) for field in fields)
     own_text, headings = own_part(page)
     text = " ".join(part for part in (" ".join((title or "").split()), own_text) if part)
     challenge = quirks().challenge_in_page(source, title, text, f"{scriptless} {hidden}")
@@ -149,9 +145,9 @@ def redirect_in_page(markup: bytes, charset: str | None, header: str = "") -> st
     """
     page = parse_page(markup, charset)
     base = next((tag.get("href", "") for tag in page("base")), "")
-    linked = {tag["href"].strip() for tag in page.select("a[href]")}
+    linked = {tag["href"].strip() for tag in page("a", href=True)}
     remove(page.find_all(WITHOUT_TEXT))
-    value = next(filter(None, (header, *(tag.get("content", "") for tag in select(page, _REFRESH)))), "")
+    value = next(filter(None, (header, *_refreshes(page))), "")
     target = refresh_target(value, within_s=_BLANK_S)
     if target is None or page.find(_SHOWING) is not None:
         return None
@@ -174,10 +170,10 @@ def _without_asides(markup: bytes, charset: str | None) -> tuple[str, str]:
     """
     page = parse_page(markup, charset)
     hidden = {name for style in page("style") for name in _HIDDEN_NAME.findall(style.get_text())}
-    for tag in page.select("[id], [class]"):
-        if not hidden.isdisjoint({f"#{tag.get('id')}", *(f".{name}" for name in tag.get("class", ()))}):
+    for tag in page(True):
+        if not hidden.isdisjoint({f"#{tag.get('id', '')}", *(f".{name}" for name in tag.get("class", ()))}):
             tag.extract()
-    remove((*page.select(_ASIDES), *filter(is_hidden, page(True))))
+    remove([tag for tag in page(True) if _is_covered(tag) or is_hidden(tag) or _is_filled_in(tag)])
     source = str(page)
     remove(page.find_all(WITHOUT_TEXT))
     return source, own_part(page)[0]
@@ -191,13 +187,40 @@ def _is_script(tag: Page) -> bool:
 
 def _is_shown(field: Page) -> bool:
     """Return True if no element around a field of a form is hidden."""
-    return field.css.closest(_COVERED) is None and not any(map(is_hidden, field.parents))
+    return not _is_covered(field) and not any(_is_covered(tag) or is_hidden(tag) for tag in field.parents)
+
+
+def _is_covered(tag: Page) -> bool:
+    """Return True if an element is hidden by a usual class name, or is a dialog that is not open."""
+    is_closed = tag.name == "dialog" and not tag.has_attr("open")
+    return is_closed or not _COVERED.isdisjoint(tag.get("class", ()))
+
+
+def _is_filled_in(tag: Page) -> bool:
+    """Return True if an element is a form with a field that people fill in."""
+    is_form = tag.name == "form"
+    return is_form and bool(tag(("textarea", "select")) or any(_type(field) in _TYPED for field in tag("input")))
+
+
+def _type(tag: Page) -> str:
+    """Return the type that an element declares, in lower case."""
+    return str(tag.get("type", "")).lower()
+
+
+def _relations(tag: Page) -> list[str]:
+    """Return the relations of a link, in lower case."""
+    return [relation.lower() for relation in tag.get("rel", ())]
+
+
+def _refreshes(page: Page) -> list[str]:
+    """Return the values of the refreshes of a page."""
+    return [meta.get("content", "") for meta in page("meta") if "refresh" in meta.get("http-equiv", "").lower().split()]
 
 
 def _declared_arks(page: Page, graph: Iterable[Any]) -> Iterator[tuple[str, str]]:
     """Return the ARKs that a page's head names, with the place of each."""
     for link in page.find_all(("link", "a")):
-        relation = next((rel for rel in map(str.lower, link.get("rel", ())) if rel in _LINKS), None)
+        relation = next((rel for rel in _relations(link) if rel in _LINKS), None)
         if relation:
             yield from _arks(link.get("href", ""), relation)
     for meta in page("meta"):
@@ -217,7 +240,7 @@ def _arks(text: str, location: str) -> Iterator[tuple[str, str]]:
 
 def _json_ld(page: Page) -> Iterator[Any]:
     """Return the nodes of the page's JSON-LD, outermost first."""
-    for script in select(page, _JSON_LD)[:10]:
+    for script in [script for script in page("script") if "application/ld+json" in _type(script)][:10]:
         try:
             data = json.loads(script.get_text())
         except (ValueError, RecursionError):

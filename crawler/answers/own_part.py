@@ -1,6 +1,7 @@
 """Parse the HTML of an answer, and separate the page's own text from the site's: menus, banners, footers, lists of links.
 
-Pages may be hostile, so the size of a tree is limited. All selectors then take bounded time.
+Pages may be hostile, so the size of a tree is limited. All searches then take bounded time. They are plain conditions,
+because CSS selectors take longer to prepare than most pages to read.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from extractors.model.decoding import text_codec
 Page: TypeAlias = Any
 """A `bs4.Tag`. Its published types allow lists as the values of all attributes."""
 
-#: Maximum number of elements around an element, and of pairs of an element and one around it. Selectors with ancestors
+#: Maximum number of elements around an element, and of pairs of an element and one around it. Conditions on ancestors
 #: or descendants test each pair. Browsers keep 512 levels, but usual pages have fewer than 60, and 50,000 pairs.
 _MOST_LEVELS, _MOST_PAIRS = 250, 400_000
 #: Browsers also show content after the end tag, so the end tag is removed.
@@ -34,10 +35,9 @@ WITHOUT_TEXT = ("script", "style", "template", "noscript", "rt", "rp")
 _HIDING = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
 #: Maximum number of letters of a hidden message.
 _MESSAGE_LETTERS = 200
-_SITES_PARTS = "nav, dialog, select, footer:not(article footer)"
+_SITES_PARTS = ("nav", "dialog", "select")
+#: Roles of the site's parts, unless the page's heading is in them.
 _SITES_ROLES = ("navigation", "banner", "contentinfo", "search", "dialog", "alertdialog", "menu", "menubar")
-#: The site's parts, unless the page's heading is in them.
-_HEADS = f"header:not(article header), [role]:is({', '.join(f'[role={role}]' for role in _SITES_ROLES)})"
 _HEADINGS = ("h1", "h2", "h3")
 
 #: Blocks with at least this number of links, and hardly any other text, are menus.
@@ -109,16 +109,6 @@ def parse_page(markup: bytes, charset: str | None) -> Page:
         return BeautifulSoup(b"", builder=_PageBuilder)
 
 
-def select(page: Page, selector: str) -> list[Page]:
-    """Return the elements that match a CSS selector that begins with their name.
-
-    `Tag.select` compares every element with the selector. For all selectors of this package, that takes longer than
-    parsing the page.
-    """
-    name = re.split(r"\W", selector, maxsplit=1)[0]
-    return [tag for tag in page(name) if tag.css.match(selector)]
-
-
 def remove(tags: Iterable[Page]) -> None:
     """Remove elements from a page."""
     for tag in tags:
@@ -170,7 +160,6 @@ def own_part(page: Page) -> tuple[str, tuple[str, ...]]:
 def _remove_sites_parts(page: Page) -> list[Page]:
     """Remove the site's parts and menus, and return them. They do not count in the elements around them."""
     # Elements are known by `id`, because Beautiful Soup compares them by their content.
-    sites, heads = ({id(tag) for tag in page.select(selector)} for selector in (_SITES_PARTS, _HEADS))
     counts = [defaultdict[int, int](int) for _ in range(4)]
     letters, linked, links, headings = counts
     removed: list[Page] = []
@@ -181,7 +170,7 @@ def _remove_sites_parts(page: Page) -> list[Page]:
         if tag.name == "a" and tag.get("href"):
             linked[key], links[key] = letters[key], 1
         is_menu = tag.name in _BLOCKS and links[key] >= MENU_LINKS and linked[key] >= MENU_SHARE * letters[key]
-        if is_menu or key in sites or is_hidden(tag) or (key in heads and not headings[key]):
+        if is_menu or _is_sites_part(tag) or is_hidden(tag) or (_is_head(tag) and not headings[key]):
             removed.append(tag)
         else:
             for count in counts:
@@ -190,6 +179,14 @@ def _remove_sites_parts(page: Page) -> list[Page]:
     removed.reverse()
     remove(removed)
     return removed
+
+
+def _is_sites_part(tag: Page) -> bool:
+    return tag.name in _SITES_PARTS or (tag.name == "footer" and tag.find_parent("article") is None)
+
+
+def _is_head(tag: Page) -> bool:
+    return tag.get("role") in _SITES_ROLES or (tag.name == "header" and tag.find_parent("article") is None)
 
 
 def letters_in(text: str) -> int:
