@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, lru_cache
+from functools import cache, cached_property, lru_cache
 from typing import Any
 
 from crawler.answers.quirks import bare, plain, quirks
@@ -197,55 +197,70 @@ def _stands_alone(capitals: str, start: int) -> bool:
     return not before.isalpha() or before[:1].isupper()
 
 
-@dataclass(frozen=True, slots=True)
 class _WithdrawalPhrases:
-    gone: re.Pattern[str]
-    """Verbs for withdrawn objects."""
-    subject: re.Pattern[str]
-    """The object, followed only by time, reason and agent up to the end."""
-    elsewhere: re.Pattern[str]
-    """The removal from a place in the world, as of an altar from its church."""
-    goes_on: re.Pattern[str]
-    noun_at_once: re.Pattern[str]
-    at_once: re.Pattern[str]
-    """The object directly after the verb: "have removed this item"."""
-    some: frozenset[str]
+    """Patterns for parts of a sentence about a withdrawal. Each is compiled when it is needed: few pages need all."""
+
+    def __init__(self, sections: Mapping[str, Any]) -> None:
+        self.some = frozenset(_flat(sections["some"]))
+        self._ways = {}
+        for key, section in sections.items():
+            escaped = (re.escape(bare(plain(phrase))) for phrase in _flat(section))
+            self._ways[key] = "|".join(sorted(escaped, key=len, reverse=True))
+        ways = self._ways
+        self._nouns = rf"(?:{ways['noun']})"
+        self._this = rf"(?P<this>\b(?:{ways['this']})\s?(?:\w+\s){{0,2}}?{self._nouns}\w{{0,3}}\b)"
+        self._the = rf"(?P<the>\b(?:{ways['the']})\s?(?:(?:{ways['asked']})\w{{0,4}}\s)?{self._nouns}\w{{0,3}}\b)"
+
+    @cached_property
+    def gone(self) -> re.Pattern[str]:
+        """Verbs for withdrawn objects."""
+        return re.compile(rf"(?<![^\W_])(?:{self._ways['gone']})[^\W\d_]{{0,3}}(?![^\W_])")
+
+    @cached_property
+    def subject(self) -> re.Pattern[str]:
+        """The object, followed only by time, reason and agent up to the end."""
+        ways = self._ways
+        parts = rf"(?:{ways['starter']}|\d)"
+        one = rf"(?P<one>\b{self._nouns}\w{{0,2}}\b)"
+        within = rf"(?:(?!\b(?:{ways['relative']})\b)[^;:!?|]){{0,{_BETWEEN_CHARS}}}"
+        between = rf"(?:\s*(?:\b(?:{ways['aux']})\b)?(?:[\s,]+{parts}{within})?)"
+        object_ = rf"(?P<object>(?<!\w){self._this}|(?<!\w){self._the}|(?P<it>@@)|{one})"
+        return re.compile(rf"{object_}{_NAMING}{between}[\s,]*\Z")
+
+    @cached_property
+    def elsewhere(self) -> re.Pattern[str]:
+        """The removal from a place in the world, as of an altar from its church."""
+        wishes = ("request", "\u00f8nske", "krav", "anmodning", "begaran", "begaering", "wunsch")
+        not_from_a_person = "".join(rf"(?<!\b{wish} )" for wish in wishes)
+        out_of = (
+            rf"(?:{not_from_a_person}\b(?:from|aus|vom|uit|fra|fran|ur|из)\s+"
+            rf"|(?:{self._ways['gone']})\w{{0,3}}\s(?:(?:de la|del|du|des|de|da|do|dal|dalla)\b|de l'|dall')\s?)"
+        )
+        return re.compile(
+            rf"{out_of}(?:(?:the|this|our|its|der|dem|den|diese[rmn]|unsere[rmn]|het|onze|la|le|el|il|o|notre|nuestr[oa]"
+            rf"|nossa|nosso)\s)?+(?!(?:\w+\s){{0,2}}\w*(?:{self._ways['system']}|us\b|here\b))\w+"
+        )
+
+    @cached_property
+    def goes_on(self) -> re.Pattern[str]:
+        """The end of the sentence after the verb, or a time, reason or agent."""
+        after = "at|on|by|from|since|due|for|in|am|auf|durch|von|aus|le|a|par|por|su|da|op|door"
+        return re.compile(rf"\A\W*(?:\Z|@|\d|[.:;,(\u2013-]|(?:{after})\b)")
+
+    @cached_property
+    def noun_at_once(self) -> re.Pattern[str]:
+        """A noun for the object, directly after the verb, that ends the sentence."""
+        return re.compile(rf"\A\s(?:{self._nouns}|page|notice|seite)\w{{0,3}}\s*\Z")
+
+    @cached_property
+    def at_once(self) -> re.Pattern[str]:
+        """The object directly after the verb: "have removed this item"."""
+        return re.compile(rf"\A\s(?:{self._this}|{self._the})")
 
 
 @cache
 def _words() -> _WithdrawalPhrases:
-    sections = quirks().withdrawal
-    ways = {}
-    for key, section in sections.items():
-        escaped = (re.escape(bare(plain(phrase))) for phrase in _flat(section))
-        ways[key] = "|".join(sorted(escaped, key=len, reverse=True))
-    nouns = rf"(?:{ways['noun']})"
-    parts = rf"(?:{ways['starter']}|\d)"
-    this = rf"(?P<this>\b(?:{ways['this']})\s?(?:\w+\s){{0,2}}?{nouns}\w{{0,3}}\b)"
-    the = rf"(?P<the>\b(?:{ways['the']})\s?(?:(?:{ways['asked']})\w{{0,4}}\s)?{nouns}\w{{0,3}}\b)"
-    one = rf"(?P<one>\b{nouns}\w{{0,2}}\b)"
-    within = rf"(?:(?!\b(?:{ways['relative']})\b)[^;:!?|]){{0,{_BETWEEN_CHARS}}}"
-    between = rf"(?:\s*(?:\b(?:{ways['aux']})\b)?(?:[\s,]+{parts}{within})?)"
-    not_from_a_person = "".join(
-        rf"(?<!\b{wish} )" for wish in ("request", "\u00f8nske", "krav", "anmodning", "begaran", "begaering", "wunsch")
-    )
-    out_of = (
-        rf"(?:{not_from_a_person}\b(?:from|aus|vom|uit|fra|fran|ur|из)\s+"
-        rf"|(?:{ways['gone']})\w{{0,3}}\s(?:(?:de la|del|du|des|de|da|do|dal|dalla)\b|de l'|dall')\s?)"
-    )
-    after = "at|on|by|from|since|due|for|in|am|auf|durch|von|aus|le|a|par|por|su|da|op|door"
-    return _WithdrawalPhrases(
-        gone=re.compile(rf"(?<![^\W_])(?:{ways['gone']})[^\W\d_]{{0,3}}(?![^\W_])"),
-        subject=re.compile(rf"(?P<object>(?<!\w){this}|(?<!\w){the}|(?P<it>@@)|{one}){_NAMING}{between}[\s,]*\Z"),
-        elsewhere=re.compile(
-            rf"{out_of}(?:(?:the|this|our|its|der|dem|den|diese[rmn]|unsere[rmn]|het|onze|la|le|el|il|o|notre|nuestr[oa]"
-            rf"|nossa|nosso)\s)?+(?!(?:\w+\s){{0,2}}\w*(?:{ways['system']}|us\b|here\b))\w+"
-        ),
-        goes_on=re.compile(rf"\A\W*(?:\Z|@|\d|[.:;,(\u2013-]|(?:{after})\b)"),
-        noun_at_once=re.compile(rf"\A\s(?:{nouns}|page|notice|seite)\w{{0,3}}\s*\Z"),
-        at_once=re.compile(rf"\A\s(?:{this}|{the})"),
-        some=frozenset(_flat(sections["some"])),
-    )
+    return _WithdrawalPhrases(quirks().withdrawal)
 
 
 def _flat(section: Any) -> Iterable[str]:
