@@ -114,11 +114,13 @@ def _any_of(phrases: Iterable[str]) -> re.Pattern[str]:
     return re.compile("|".join([*beginning, *([_tree(unparted)] if unparted else [])]) or r"(?!)")
 
 
-def _tree(phrases: Iterable[Sequence[str]]) -> str:
+def _tree(phrases: Sequence[Sequence[str]]) -> str:
     """Return the alternation of *phrases*, given in characters and gaps, with common beginnings written once.
 
     The order changes only between phrases that continue with different characters, so each match stays the same.
     """
+    if len(phrases) == 1:
+        return "".join(step if step == _GAP else re.escape(step) for step in phrases[0])
     ways: list[str] = []
     by_first: dict[str, list[Sequence[str]]] = {}
     for phrase in [*phrases, None]:
