@@ -7,6 +7,7 @@ from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from itertools import chain
 from pkgutil import resolve_name
 
@@ -39,7 +40,6 @@ from extractors.model.formats import (
     package_format,
     plugin_format,
 )
-from extractors.readers.markup.html import read_html
 from extractors.readers.plain import read_plain
 from extractors.wraps.evidence import Evidence
 from extractors.wraps.reasons import Reason
@@ -377,11 +377,11 @@ def read_document(
                 return Reading(seen_as, findings=(Finding("encrypted", "an Office document that asks for a password"),))
             return Reading(seen_as, findings=(Finding("unknown-format", looks_like),))
         its_format = known or format_of(data, media_type=media_type, name=name, charset=charset)
-        if its_format is Format.HTML:
-            return read_html(data, charset=charset, with_links=with_links)
         if its_format is Format.PLAIN:
             return read_plain(data, charset=charset)
         read = reader_of(its_format)
+        if its_format is Format.HTML:
+            return read(data, charset=charset, with_links=with_links)
         if its_format in (Format.MAIL, Format.PDF):
             return read(data, read_document)
         return read(data, charset=charset) if FORMATS[its_format].is_sent_as_plain else read(data)
@@ -409,10 +409,11 @@ def read_short_text(
     return read_plain(data, charset=charset)
 
 
+@cache
 def reader_of(document_format: str) -> Callable[..., Reading]:
     """Return the function that reads documents of a format.
 
-    Most readers are imported on first use: their libraries take .2 s, and most runs need few of them.
+    It is imported on first use: the libraries of all readers take .2 s, and most runs need few of them.
     """
     place = FORMATS[document_format].reader
     read: Callable[..., Reading] = resolve_name(f"extractors.readers{place}" if place.startswith(".") else place)

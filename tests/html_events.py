@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from lxml import etree
 
-from extractors.mentions.labels import may_hold_ark
+from extractors.mentions.possible_labels import may_hold_ark
 from extractors.model.documents import Block, Role
 from extractors.readers.markup.page import _TARGETS, _URL_ATTRIBUTES, APART, _meta_place
 from extractors.readers.running_text import TextRun

@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crawler.history.ark_status import (
-    SEVERITY,
     ArkState,
     ArkStatus,
     DatedVerdict,
@@ -21,6 +20,7 @@ from crawler.history.ark_status import (
     step,
 )
 from crawler.model.observations import FAMILY_OF, Family, ObjectOutcome
+from crawler.model.outcomes import STATE_SEVERITY
 from tests.vectors import vectors
 
 BEGINNING = datetime(2026, 1, 1, tzinfo=UTC)
@@ -85,7 +85,7 @@ def test_a_state_is_as_old_as_its_first_check() -> None:
 
 
 def test_every_state_that_one_may_act_on_has_its_gravity() -> None:
-    assert set(SEVERITY) == set(ArkState) - {ArkState.HEALTHY, ArkState.SKIPPED}
+    assert set(STATE_SEVERITY) == set(ArkState) - {ArkState.HEALTHY, ArkState.SKIPPED}
 
 
 SEEN = st.builds(

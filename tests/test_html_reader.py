@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from extractors.extraction import extraction_of
 from extractors.find import find_arks
-from extractors.mentions.labels import may_hold_ark
+from extractors.mentions.possible_labels import may_hold_ark
 from extractors.model.documents import Role
 from extractors.readers.markup import html
 from extractors.readers.markup.html import read_html

@@ -7,7 +7,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from extractors.mentions import fast_path
-from extractors.mentions.labels import _BEFORE_SIGN, _SIGNS, holds_no_label_in_markup, label_places
+from extractors.mentions.possible_labels import _BEFORE_SIGN, _SIGNS, holds_no_label_in_markup, label_places
 from extractors.model.documents import Block
 from extractors.readers.markup import html
 from extractors.readers.markup.html import nests_little, read_html

@@ -15,8 +15,9 @@ from hypothesis import strategies as st
 
 from arkaudit.configuration.config_files import ConfigError, load
 from crawler.history.ark_status import ArkState
-from crawler.history.rechecking import ArkSelection, Intervals, KnownArk, RecheckPolicy, beginning_of, due_arks, due_at
+from crawler.history.rechecking import ArkSelection, Intervals, KnownArk, RecheckPolicy, due_arks, due_at
 from crawler.store.store import Store
+from extractors.model.ark import beginning_of
 from reports.page.cards import action_cards
 from reports.store.frames import load_frames
 from reports.tables.report_tables import Tables, load_report

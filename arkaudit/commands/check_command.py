@@ -189,8 +189,8 @@ def selection_of(
     naans: tuple[str, ...], prefixes: tuple[str, ...], hosts: tuple[str, ...], arks: tuple[str, ...] = ()
 ) -> ArkSelection:
     """Return the selection of ARKs by NAAN, beginning, host of the request URL, and name. Raises `UserMistake`."""
-    from crawler.history.rechecking import ArkSelection, beginning_of
-    from extractors.model.ark import Ark
+    from crawler.history.rechecking import ArkSelection
+    from extractors.model.ark import Ark, beginning_of
 
     try:
         beginnings = tuple(map(beginning_of, prefixes))

@@ -11,7 +11,6 @@ import time
 import traceback
 from collections.abc import Callable
 from contextlib import suppress
-from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
 
 from pythonjsonlogger.core import RESERVED_ATTRS
@@ -112,6 +111,8 @@ def versions() -> dict[str, str]:
     >>> sorted(versions())[:3]
     ['OpenSSL', 'Python', 'SQLite']
     """
+    from importlib.metadata import PackageNotFoundError, version
+
     by_name = {
         "Python": platform.python_version(),
         "platform": platform.platform(),

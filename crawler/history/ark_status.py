@@ -266,10 +266,6 @@ def _fold_value(value: Any) -> str:
     return " ".join(str(value).split())[:_KEPT]
 
 
-#: States that need attention, most severe first.
-SEVERITY = (ArkState.CONFIRMED_BROKEN, ArkState.FLAPPING, ArkState.FAILING, ArkState.UNDETERMINED, ArkState.BLOCKED)
-
-
 @dataclass(frozen=True, slots=True)
 class StatusPolicy:
     """The rules for confirming a failure, for flapping, and for changes of content."""

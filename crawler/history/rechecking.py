@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -136,8 +135,6 @@ def _longest_ago(known_ark: KnownArk) -> tuple[datetime, str, str]:
 
 # -- the user's selection among the ARKs of a store: by NAAN, by prefix, by host
 
-_BEGINNING = re.compile(r"(?:ark:/?)?(?P<naan>[0-9a-z]{5,})(?:/(?P<name>.*))?", re.IGNORECASE | re.DOTALL)
-
 
 @dataclass(frozen=True, slots=True)
 class ArkSelection:
@@ -145,7 +142,7 @@ class ArkSelection:
 
     naans: tuple[str, ...] = ()
     prefixes: tuple[str, ...] = ()
-    """Beginnings of normal forms, as `beginning_of` returns them."""
+    """Beginnings of normal forms, as `extractors.model.ark.beginning_of` returns them."""
     hosts: tuple[str, ...] = ()
     """Hosts that receive the first request."""
     arks: tuple[str, ...] = ()
@@ -182,17 +179,3 @@ class ArkSelection:
         )
         is_named = not self.arks or known_ark.ark in self.arks
         return is_at_host and is_of_cause and is_named and self.names(known_ark.ark, known_ark.naan)
-
-
-def beginning_of(text: str) -> str:
-    """Return the beginning of normal forms for a prefix as a user wrote it (draft-kunze-ark-38, 3.2).
-
-    Raises ValueError if no ARK can begin with it.
-
-    >>> beginning_of("ark:/12148/bpt6-k"), beginning_of("12148/"), beginning_of("12148")
-    ('ark:12148/bpt6k', 'ark:12148/', 'ark:12148/')
-    """
-    match = _BEGINNING.fullmatch(text.strip())
-    if match is None:
-        raise ValueError(f"no ARK begins with {text!r}: write ark:NAAN/ and the common beginning of the names")
-    return f"ark:{match['naan'].lower()}/{(match['name'] or '').replace('-', '')}"

@@ -13,7 +13,6 @@ from functools import cache, lru_cache
 from hashlib import blake2b
 
 from publicsuffixlist import PublicSuffixList
-from w3lib.url import canonicalize_url
 
 from crawler.model.addresses import is_literal
 from extractors.model.ark import Ark
@@ -58,6 +57,8 @@ def same_document(url: str) -> str:
     >>> same_document("https://example.org/ark:/12148/x?"), same_document("https://example.org")
     ('https://example.org/ark:/12148/x?', 'https://example.org/')
     """
+    from w3lib.url import canonicalize_url  # it imports a client for HTTP
+
     parts = split_url(url)
     if parts.fault is not None or not parts.hostname:
         return url

@@ -158,6 +158,16 @@ class ArkState(StrEnum):
     UNDETERMINED = "undetermined"
 
 
+#: States that need attention, most severe first.
+STATE_SEVERITY = (
+    ArkState.CONFIRMED_BROKEN,
+    ArkState.FLAPPING,
+    ArkState.FAILING,
+    ArkState.UNDETERMINED,
+    ArkState.BLOCKED,
+)
+
+
 class EventKind(StrEnum):
     """An event in the history of an ARK, in addition to its state."""
 

@@ -10,12 +10,15 @@ import base64
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from http.cookiejar import Cookie, MozillaCookieJar
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 from crawler.wire.redaction import LEAST_CHARS
 from extractors.model.urls import Origin
+
+if TYPE_CHECKING:
+    from http.cookiejar import Cookie
 
 _USERINFO = re.compile(r"(?<=://)[^/?#@\s]*@")
 
@@ -144,6 +147,8 @@ def cookies_for(origin: Origin, cookie_file: Path) -> dict[str, str]:
 
     Raises ValueError if the file can't be read, or has no cookie that is valid now.
     """
+    from http.cookiejar import MozillaCookieJar  # it imports a client for HTTP
+
     jar = MozillaCookieJar(str(cookie_file))
     try:
         jar.load(ignore_discard=True, ignore_expires=True)

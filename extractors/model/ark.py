@@ -130,6 +130,23 @@ class Ark:
 _INFLECTIONS = frozenset({"", "?", "info"})
 
 
+_BEGINNING = re.compile(r"(?:ark:/?)?(?P<naan>[0-9a-z]{5,})(?:/(?P<name>.*))?", re.IGNORECASE | re.DOTALL)
+
+
+def beginning_of(text: str) -> str:
+    """Return the beginning of normal forms for a prefix as a user wrote it (draft-kunze-ark-38, 3.2).
+
+    Raises ValueError if no ARK can begin with it.
+
+    >>> beginning_of("ark:/12148/bpt6-k"), beginning_of("12148/"), beginning_of("12148")
+    ('ark:12148/bpt6k', 'ark:12148/', 'ark:12148/')
+    """
+    match = _BEGINNING.fullmatch(text.strip())
+    if match is None:
+        raise ValueError(f"no ARK begins with {text!r}: write ark:NAAN/ and the common beginning of the names")
+    return f"ark:{match['naan'].lower()}/{(match['name'] or '').replace('-', '')}"
+
+
 @dataclass(frozen=True, slots=True)
 class WrittenArk:
     """The parts of an ARK exactly as written; joined, they give the text again (draft-kunze-ark-38, 2).

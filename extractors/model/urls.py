@@ -20,6 +20,7 @@ DEFAULT_PORTS = {"http": 80, "https": 443}
 #: The value of a refresh (HTML, 4.2.4.3), with more tolerance for a missing time.
 _REFRESH = re.compile(r"\s*+(?P<seconds>\d*+)[\d.]*+(?=[;,\s])\s*+[;,]?\s*+(?:url\s*+=\s*+)?+", re.IGNORECASE)
 _REFRESH_CHARS = 4096
+_SCHEME = re.compile(r"[a-z][a-z0-9+.-]*:", re.IGNORECASE)
 _SCHEME_AND_AUTHORITY = re.compile(r"[a-z][a-z0-9+.-]*+://[^/?#]*+", re.IGNORECASE)
 #: The parts of any text (RFC 3986, appendix B).
 _PARTS = re.compile(
@@ -126,6 +127,21 @@ def is_web_url(text: str) -> bool:
     (True, False, False)
     """
     return text[:8].lower().startswith(("http://", "https://"))
+
+
+def leads_to_document(target: str) -> bool:
+    """Return True if a link target, as written, may lead to another document on the web.
+
+    >>> list(filter(leads_to_document, ["/a.html", "#top", "mailto:a@b.org", "ark:/12148/btv1b8"]))
+    ['/a.html']
+    """
+    if target.startswith(("https://", "http://", "/")):
+        return True
+    target = target.strip()
+    if not target or target.startswith("#"):
+        return False
+    scheme = _SCHEME.match(target)
+    return scheme is None or scheme[0].lower() in {"http:", "https:"}
 
 
 def find_origin(url: str) -> Origin | None:

@@ -11,8 +11,6 @@ from collections.abc import Callable, Set
 from functools import cache, partial
 from typing import Any, TypeVar, get_type_hints
 
-from cattrs import Converter
-
 T = TypeVar("T")
 
 
@@ -52,7 +50,8 @@ def from_json(data: bytes, kind: type[T]) -> T:
 def from_plain(data: Any, kind: type[T]) -> T:
     """Return the value of type *kind* that `to_plain` converted to *data*. Raises ValueError for other data."""
     try:
-        return _converter().structure(data, kind)
+        value: T = _converter().structure(data, kind)
+        return value
     except Exception as error:  # cattrs passes on any exception of a constructor
         raise ValueError(f"no {kind}: {error}") from error
 
@@ -78,7 +77,9 @@ def result_type(function: Callable[..., Any]) -> Any:
 
 
 @cache
-def _converter() -> Converter:
+def _converter() -> Any:
+    from cattrs import Converter  # it takes as long as all else here, and small inputs need no process
+
     # JSON has no sets; a validation trace for each part of a bad value is not needed.
     converter = Converter(omit_if_default=True, detailed_validation=False, unstruct_collection_overrides={Set: list})
     # Bytes as text of the same code points: JSON has no bytes.

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from extractors.mentions.labels import may_hold_ark, with_label
+from extractors.mentions.possible_labels import may_hold_ark, with_label
 from extractors.model.decoding import text_of
 from extractors.model.documents import Finding, Reading, Role
 from extractors.readers.running_text import RunningText

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from extractors.mentions.labels import may_hold_ark
+from extractors.mentions.possible_labels import may_hold_ark
 from extractors.model.budget import as_time_allows
 from extractors.model.decoding import text_of
 from extractors.model.documents import Block, Reading, Role, value_block

@@ -14,7 +14,7 @@ from email.parser import BytesFeedParser
 from email.policy import EmailPolicy
 from typing import Any
 
-from extractors.mentions.labels import may_hold_ark
+from extractors.mentions.possible_labels import may_hold_ark
 from extractors.model.budget import as_time_allows
 from extractors.model.decoding import decode, first_bytes
 from extractors.model.documents import Block, Finding, Reading, Role, as_part, links_of

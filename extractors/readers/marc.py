@@ -8,10 +8,11 @@ from collections.abc import Iterator
 
 from pymarc.marc8 import marc8_to_unicode
 
-from extractors.mentions.labels import leads_to_document, may_hold_ark, with_label
+from extractors.mentions.possible_labels import may_hold_ark, with_label
 from extractors.model.budget import as_time_allows
 from extractors.model.decoding import first_bytes
 from extractors.model.documents import Block, Finding, Reading, Role, value_block
+from extractors.model.urls import leads_to_document
 
 MEDIA_TYPE = "application/marc"
 MOST_BYTES = 64 * 2**20

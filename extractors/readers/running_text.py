@@ -9,9 +9,8 @@ from itertools import pairwise
 
 import regex
 
-from extractors.mentions.labels import leads_to_document
 from extractors.model.documents import Anchor, Block, Finding, Reading, Role, as_part, links_of
-from extractors.model.urls import is_web_url
+from extractors.model.urls import is_web_url, leads_to_document
 
 # Runs of text: the text of adjacent inline elements.
 

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 import ijson  # type: ignore[import-untyped]
 
-from extractors.mentions.labels import may_hold_ark
+from extractors.mentions.possible_labels import may_hold_ark
 from extractors.model.budget import as_time_allows
 from extractors.model.decoding import decode, first_bytes, text_of, whole_characters
 from extractors.model.documents import Block, Finding, Reading, value_block

@@ -19,10 +19,9 @@ from fnmatch import fnmatchcase
 from functools import cached_property
 from pathlib import Path
 
-from crawler.history.rechecking import beginning_of
 from crawler.model.observations import Problem
 from crawler.model.outcomes import MISTYPED, SEVERITY, DocumentOutcome, Family, ObjectOutcome
-from extractors.model.ark import Ark
+from extractors.model.ark import Ark, beginning_of
 from extractors.model.errors import UserMistake
 from extractors.model.urls import authority_of
 from reports.languages.display import neutralize_formula, restore_formula

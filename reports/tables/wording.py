@@ -8,11 +8,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from crawler.history.ark_status import SEVERITY as STATE_SEVERITY
-from crawler.history.ark_status import ArkState, EventKind
-from crawler.model.observations import SEVERITY as OUTCOME_SEVERITY
-from crawler.model.observations import CommitmentOutcome, DocumentOutcome, Family, MetadataOutcome, ObjectOutcome
-from crawler.model.outcomes import MISTYPED
+from crawler.model.outcomes import (
+    MISTYPED,
+    STATE_SEVERITY,
+    ArkState,
+    CommitmentOutcome,
+    DocumentOutcome,
+    EventKind,
+    Family,
+    MetadataOutcome,
+    ObjectOutcome,
+)
+from crawler.model.outcomes import SEVERITY as OUTCOME_SEVERITY
 from reports.languages import N_, Forms
 from reports.remediation.causes import Cause, Fault, Grade
 

@@ -16,10 +16,11 @@ from itertools import islice
 from lxml import etree
 from w3lib.encoding import html_body_declared_encoding
 
-from extractors.mentions.labels import holds_no_label_in_markup, label_places, leads_to_document, may_hold_ark
+from extractors.mentions.possible_labels import holds_no_label_in_markup, label_places, may_hold_ark
 from extractors.model.budget import as_time_allows
 from extractors.model.decoding import text_of, whole_characters
 from extractors.model.documents import Block, Finding, Reading, Role
+from extractors.model.urls import leads_to_document
 from extractors.readers.markup.page import APART, MarkupPage, PageFacts
 from extractors.readers.markup.xml import Element
 

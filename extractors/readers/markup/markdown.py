@@ -11,7 +11,7 @@ from markdown_it import MarkdownIt
 from markdown_it.rules_core import StateCore, block, inline, normalize, text_join
 from markdown_it.token import Token
 
-from extractors.mentions.labels import may_hold_ark
+from extractors.mentions.possible_labels import may_hold_ark
 from extractors.model.decoding import decode
 from extractors.model.documents import Block, Finding, Reading, Role
 from extractors.readers.markup.html import read_html

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from extractors.mentions.labels import label_places, may_hold_ark
+from extractors.mentions.possible_labels import label_places, may_hold_ark
 from extractors.model.budget import as_time_allows
 from extractors.model.documents import Block, Role
 from extractors.model.urls import refresh_target

@@ -11,11 +11,11 @@ from typing import Any, TypeAlias
 
 from lxml import etree
 
-from extractors.mentions.labels import leads_to_document, may_hold_ark
+from extractors.mentions.possible_labels import may_hold_ark
 from extractors.model.budget import ReadingStage, has_time
 from extractors.model.decoding import decode, first_bytes
 from extractors.model.documents import Block, Finding, Reading, Role
-from extractors.model.urls import is_web_url
+from extractors.model.urls import is_web_url, leads_to_document
 from extractors.readers.running_text import TextRun
 
 Element: TypeAlias = Any

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from urllib.parse import unquote
 
-from extractors.mentions.labels import may_hold_ark
+from extractors.mentions.possible_labels import may_hold_ark
 from extractors.model.documents import Finding, Reading, Role
 from extractors.readers.markup.html import read_html
 from extractors.readers.office.package import (

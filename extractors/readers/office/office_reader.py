@@ -12,7 +12,7 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Mapping
 
-from extractors.mentions.labels import may_hold_ark
+from extractors.mentions.possible_labels import may_hold_ark
 from extractors.model.documents import Finding, Reading, Role
 from extractors.readers.office.open_xml import MarkupPart, SheetPart, raised_styles
 from extractors.readers.office.opendocument import OpenDocumentPart

@@ -9,7 +9,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
-from extractors.mentions.labels import may_hold_ark
+from extractors.mentions.possible_labels import may_hold_ark
 from extractors.model.documents import Anchor, Role
 from extractors.readers.markup.xml import local_name
 from extractors.readers.office.package import Relation, XmlElement, by_local_name

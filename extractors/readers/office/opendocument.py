@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache, partial
 
-from extractors.mentions.labels import may_hold_ark
+from extractors.mentions.possible_labels import may_hold_ark
 from extractors.readers.markup.xml import local_name
 from extractors.readers.office.package import by_local_name
 from extractors.readers.office.walk import PASSED_OVER, Element, Walk, column_letters, formula_target, number

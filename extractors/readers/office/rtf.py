@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from extractors.mentions.labels import may_hold_ark
+from extractors.mentions.possible_labels import may_hold_ark
 from extractors.model.budget import as_time_allows
 from extractors.model.decoding import first_bytes, text_codec
 from extractors.model.documents import Finding, Reading, Role

@@ -17,8 +17,8 @@ import regex
 from pypdfium2 import PdfDocument, PdfTextPage
 from pypdfium2 import PdfPage as PdfiumPage
 
-from extractors.mentions.labels import may_hold_ark
 from extractors.mentions.open_ends import open_lines
+from extractors.mentions.possible_labels import may_hold_ark
 from extractors.model.decoding import decode
 from extractors.readers.pdf.geometry import (
     ZERO_WIDTH_SPACE,

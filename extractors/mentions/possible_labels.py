@@ -1,0 +1,239 @@
+"""Find the labels that sources of pages, attributes and fields may contain, before they are read as text.
+
+The patterns are wider than those of the reader.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import partial
+from html import unescape
+
+import regex
+
+from extractors.mentions.labels import BEFORE_LABEL, DEFENDED_COLON, LETTERS, PERCENT, sign_offsets
+
+_FLAGS = regex.VERBOSE | regex.IGNORECASE | regex.VERSION1
+#: The letters of the label in a source, plain or escaped; `regex` folds the case of the full-width ones, too.
+_A, _R, _K = (
+    rf"(?: [{letter}{wide}] | {PERCENT} {number} | \\(?:u00|x){number} )" for letter, (wide, number) in LETTERS.items()
+)
+#: The text before a label in a source: "dark:text-white" is a class name, but a letter at the end of an escape may be
+#: before a label.
+_BEGINNING = rf"(?: (?<! \p{{L}} ) | {BEFORE_LABEL} )"
+_SIGN = rf"(?: /?\+ | [:\uFF1A_] | {PERCENT} 3 | \\ [ux] | & (?:\#|colon;) | {DEFENDED_COLON} )"
+"""The sign after the k: the colon, the first characters of its escapes, and its substitutes in file names."""
+
+
+def _word(gap: str) -> str:
+    return rf"{_BEGINNING} {_A} {gap} {_R} {gap} {_K} {gap}"
+
+
+#: Typesetting and escapes between the letters: blanks, marks, hyphens, invisible characters; never many.
+_BETWEEN = r"[^\p{L}\p{N}<>&:;,!?/|=@\#()\[\]{}\"]"
+_GAP = rf"{_BETWEEN}{{0,8}}?"
+_NO_LETTERS = frozenset("/ :(\"'\n")
+#: A quick test: without one of these there is no label, and `re` finds them several times faster.
+_ANY_SIGN = re.compile("[:+_%&\\\\\N{FULLWIDTH COLON}]")
+_LABEL = regex.compile(
+    rf"{_word(_GAP)} {_SIGN}  |  o : {_A} {_GAP} {_R} {_GAP} {_K} {_GAP} /",  # info:ark/…
+    _FLAGS,
+)
+
+#: The end of the whole word, without gaps.
+_WORD_BEFORE = regex.compile(rf"(?<= {_word('')} )", _FLAGS)
+_MARKUP_GAP = rf"(?: <[^<>]*+> | {_BETWEEN} | &\#[0-9]++; ){{0,40}}"
+_BEFORE_SIGN = regex.compile(rf"(?<= {_word(_MARKUP_GAP)} /? )", _FLAGS)
+_AFTER_SIGN = regex.compile(rf": {_MARKUP_GAP} {_A} {_MARKUP_GAP} {_R} {_MARKUP_GAP} {_K} {_MARKUP_GAP} /", _FLAGS)
+#: Each sign of `_SIGN`, with a condition on its neighbours.
+_SIGNS = tuple(
+    (sign, re.compile(pattern))
+    for sign, pattern in (
+        (":", "(?<!/):"),
+        ("%", "%(?=(?:25)*+(?:3|2?<))"),
+        ("\\", r"\\(?=[ux<])"),
+        ("+", r"(?<![0-9A-JL-Za-jl-z])\+"),
+        ("_", "(?<![0-9A-JL-Za-jl-z])_"),
+        (DEFENDED_COLON, DEFENDED_COLON),
+        ("&amp;#", "&amp;(?=#)"),
+        ("&amp;colon;", "&amp;(?=colon;)"),
+        ("\N{FULLWIDTH COLON}", "\N{FULLWIDTH COLON}"),
+    )
+)
+_ANY_SIGN_HERE = re.compile("|".join(pattern.pattern for _, pattern in _SIGNS))
+_LONGEST_SIGN = max(len(sign) for sign, _ in _SIGNS)
+_AFTER_O = re.compile(r":(?<=[oO]:)(?=[aA<%&\\\uFF21\uFF41])")
+#: A superset of the text between the word and its sign.
+_RUN = regex.compile(rf"(?: <[^<>]*+> | {_BETWEEN} | &\#[0-9]++; | / )*+", regex.VERBOSE)
+#: The k in each of its spellings, unless its neighbours rule it out: the next character can't be in a label; the one
+#: before is neither an r nor possible in a gap; there is no a before the r ("work"); a letter that ends no escape is
+#: before "ar" ("mark"). `re` skips from one to the next.
+_NO_NEIGHBOURS = (
+    r"""(?![0-9A-Za-z,;=?!|@#()\[\]{}">])(?<![A-QS-Za-qs-z013-9,:!?/|=@#()\[\]{}"&<].)"""
+    r"(?<![B-Zb-z][rR].)(?:(?<![G-JLMO-QSU-Zg-jlmo-qsu-z][Aa][Rr].)|(?<=\\f[A-Za-z][Aa][Rr].)|(?<=\\f\(..[Aa][Rr].))"
+)
+_LAST_LETTERS = (
+    *((letter, re.compile(letter + _NO_NEIGHBOURS)) for letter in "kK\N{KELVIN SIGN}\uff2b\uff4b"),
+    ("%", re.compile(r"%(?:25)*+[46][bB]")),
+    ("\\", re.compile(r"\\(?:u00|x)[46][bB]")),
+)
+
+
+def may_hold_ark(value: str) -> bool:
+    """Return True if a value contains something like the label, in any of its spellings.
+
+    >>> may_hold_ark("https://n2t.net/ark%3A/12148/btv1b8"), may_hold_ark("dark:text-white")
+    (True, False)
+    """
+    plain = value.find("ark:")
+    if plain == 0 or (plain > 0 and value[plain - 1] in _NO_LETTERS):
+        return True
+    return _ANY_SIGN.search(value) is not None and _LABEL.search(value) is not None
+
+
+def label_places(markup: str) -> list[int]:
+    """Return the offsets in well-formed *markup*, in order, of the signs of possible labels, however tags split them.
+
+    >>> label_places('<p>bookmark: no; <b>ar<wbr/>k</b>: yes</p>')
+    [33]
+    """
+    places = {found.start() for found in _AFTER_O.finditer(markup) if _AFTER_SIGN.match(markup, found.start())}
+    for end in ends_of_ark(markup):
+        places.update(at for at in _signs_behind(markup, end) if _BEFORE_SIGN.match(markup, at))
+    return sorted(places)
+
+
+def ends_of_ark(markup: str) -> Iterator[int]:
+    """Yield the offset after each letter that may end the word of a label; most pages without an ARK have none.
+
+    >>> list(ends_of_ark("a mark: dark, ARK (the k), {k: 1}, work/"))
+    [17]
+    """
+    for letter, pattern in _LAST_LETTERS:
+        if letter in markup:
+            yield from (found.end() for found in pattern.finditer(markup))
+
+
+def _signs_behind(markup: str, end: int) -> Iterator[int]:
+    """Yield the offsets of the signs with only tags and marks between them and the word that ends at *end*."""
+    between = _RUN.match(markup, end)
+    last = between.end() if between is not None else end
+    if last == end:  # the usual case
+        if _ANY_SIGN_HERE.match(markup, end):
+            yield end
+        return
+    near = markup[end : last + _LONGEST_SIGN]
+    for sign, pattern in _SIGNS:
+        if sign in near:
+            yield from filter(partial(pattern.match, markup), sign_offsets(markup, sign, end, last + len(sign)))
+
+
+_NAAN_AND_NAME = re.compile(r"/?(?P<compact>[0-9a-z]{5,16}/[0-9A-Za-z]\S*)", re.ASCII)
+
+
+def with_label(value: str) -> str | None:
+    """Return *value* with a label if it is a NAAN and name, as in a field named after ARKs; None otherwise.
+
+    >>> with_label("12148/btv1b8449691v"), with_label("https://n2t.net/ark:/12148/btv1b8449691v")
+    ('ark:12148/btv1b8449691v', None)
+    """
+    compact = _NAAN_AND_NAME.fullmatch(value.strip())
+    return f"ark:{compact['compact']}" if compact else None
+
+
+# Pages that certainly cite no ARK, recognized without parsing, which would be most of the work: in a web archive, few
+# pages hold an ARK. The test is wider than any label: an a, r and k in any spelling, with tags, references and marks in
+# between, before a possible sign. In any doubt the page is read.
+
+_BEHIND = regex.compile(rf"(?: <[^<>]*+> | {_BETWEEN} | / )*+ (?: [:&<] | 3A_ )?", regex.VERBOSE)
+_BEFORE = regex.compile(rf"(?r)(?: <[^<>]*> | {_BETWEEN} )*", regex.VERBOSE)
+_MOST_BEFORE = 2000
+_ANY_TAG = re.compile("<[^<>]*>")
+_MAY_BE_SIGN = re.compile(r"[:+_%\\&/<\N{FULLWIDTH COLON}]")
+#: Tags whose content is invisible, or which have no element, so that their end is uncertain.
+_UNSURE_TAG = re.compile(r"<(?:[!?]|/?(?:script|style|iframe|noembed|template|textarea|title|xmp)\b)", re.IGNORECASE)
+_WORD_AR = re.compile("(?<=[aA\uff21\uff41][rR\uff32\uff52].)", re.DOTALL)
+#: The letters, with the last digits of their escapes.
+_LETTERS_A = frozenset("aA\uff21\uff411")
+_LETTERS_R = frozenset("rR\uff32\uff522")
+_LETTERS_K = frozenset("kK\uff2b\uff4b\N{KELVIN SIGN}")
+#: Characters near a word that may hide its beginning: escapes, and markup that a parser removes.
+_HIDING = frozenset("%\\<>&;")
+_ESCAPE_CHARS = 12
+_LONGEST_NAME = 300
+#: The end of an ARK that another may be glued to: ``12148/x5aark:/12148/x6``.
+_GLUED = re.compile(r"[0-9]/[^\s/]*\Z")
+#: The end of markup that a parser removes, which may contain blanks and tags; the words on both sides may touch.
+_HIDDEN = re.compile(r"""(?:--!?|[?\]"'])>(?:[^\s/<]|<[^<>]*>)*\Z""")
+_OF_AN_ESCAPE = frozenset("bB")
+
+
+def holds_no_label_in_markup(source: str) -> bool:
+    r"""Return True if the *source* of a page certainly contains no label, in its text or in values.
+
+    >>> holds_no_label_in_markup("<p>A mark: the <a href='/park/12148/x5'>Ark</a> of old Noah, dark:blue, a work: k: v")
+    True
+    >>> pages = ["<b>ark</b>:", "a&#114;k:/1", "ark%3A/1", "a<wbr>rk <i>:", r'"\u0061\u0072\u006b:"', "a&shyrk:"]
+    >>> any(map(holds_no_label_in_markup, pages))
+    False
+    """
+    if "\0" in source:
+        return False
+    if "&" in source:
+        source = unescape(source)
+    return not any(_may_be_label(source, end) for end in ends_of_ark(source))
+
+
+def _may_be_label(source: str, end: int) -> bool:
+    """Return True if the letter before *end*, a k in some spelling, may end the word of a label."""
+    after = _BEHIND.match(source, end)
+    behind = after[0] if after is not None else ""
+    if not _MAY_BE_SIGN.search(_ANY_TAG.sub("", behind)) and not _is_unsure(behind):
+        return False
+    if source[end - 1] in _OF_AN_ESCAPE or _WORD_BEFORE.match(source, end):
+        return True
+    if _WORD_AR.match(source, end):  # "dark:"
+        first = end - 3
+        near = source[max(0, first - _ESCAPE_CHARS) : first]
+        return _is_glued(source, first) or near[-1:] in _LETTERS_K or not _HIDING.isdisjoint(near)
+    return _may_follow_ar(source, end - 1)
+
+
+def _is_glued(source: str, first: int) -> bool:
+    """Return True if the word at *first* may be glued to an ARK, ignoring tags.
+
+    >>> _is_glued("12148/x<i>5</i>dark:/", 15), _is_glued("12148/x5 dark:/", 10)
+    (True, False)
+    """
+    near = source[max(0, first - _LONGEST_NAME) : first]
+    hidden = _HIDDEN.search(near)
+    return hidden is not None or _GLUED.search(_ANY_TAG.sub("", near)) is not None
+
+
+def _may_follow_ar(source: str, at: int) -> bool:
+    """Return True if the k at *at* may follow an a and an r, with tags or marks in between."""
+    before = source[at - 1 : at]
+    if before == "2":
+        return source[at - 2 : at - 1] in ("5", "7")  # the end of an escaped r
+    return _may_follow(source, at - 1, _LETTERS_A) if before in _LETTERS_R else _may_follow(source, at, _LETTERS_R)
+
+
+def _may_follow(source: str, at: int, letters: frozenset[str]) -> bool:
+    """Return True if one of *letters* may be the last before *at*, ignoring tags and marks."""
+    if source[at - 1 : at].isalnum():
+        return source[at - 1] in letters
+    start = max(0, at - _MOST_BEFORE)
+    before = _BEFORE.match(source, start, at)
+    between = before[0] if before is not None else ""
+    first = at - len(between)
+    if _is_unsure(between) or first == start > 0 or source[first - 1 : first] in (*letters, ">"):
+        return True
+    return "<" in between and source.rfind("<", start, first) > source.rfind(">", start, first)  # within another tag
+
+
+def _is_unsure(between: str) -> bool:
+    """Return True if a parser may not see *between* as tags and text."""
+    if _UNSURE_TAG.search(between):
+        return True
+    return any(tag.count('"') % 2 or tag.count("'") % 2 for tag in _ANY_TAG.findall(between))
