@@ -306,7 +306,7 @@ class Gate:
             return None
         if self._scope.is_content_host(target.url):
             return Reach.LEAF
-        is_of_item = crawl_request.reach is Reach.ITEM and _share_site(url, target.url)
+        is_of_item = crawl_request.reach is Reach.ITEM and site_of(url) == site_of(target.url)
         if is_of_item and target.is_part:
             return Reach.ITEM
         is_document = target.is_document or names_document(target.url)
@@ -404,10 +404,6 @@ def _requests_and_links(
             key = crawl_request.key
         keys.append((found_on, key))
     return tuple(new_requests.values()), by_place(keys)
-
-
-def _share_site(one: str, other: str) -> bool:
-    return site_of(one) == site_of(other)
 
 
 # -- the user's plan of a crawl, as one value

@@ -74,9 +74,11 @@ def page_targets(reading: Reading, *, url: str, headers: Headers) -> list[LinkTa
         if (there := absolute(url, refresh)) is not None:
             targets.setdefault(there, LinkTarget(there, is_part=True))
     base = absolute(url, reading.base or "") or url
+    site = join_url(base, "/") or base
     documents, parts, unfollowed = map(set, (reading.documents, reading.parts, reading.unfollowed))
     for link in reading.links:
-        there = absolute(base, link)
+        # The pages of a site share most paths in links, which need not be joined for each page.
+        there = absolute(site if link[:1] == "/" and link[1:2].isalnum() else base, link)
         if there is not None and there not in targets:
             targets[there] = LinkTarget(there, link in documents, link in parts, link in unfollowed)
     return list(targets.values())
