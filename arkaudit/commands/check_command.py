@@ -123,12 +123,12 @@ def check(
 
 def print_check(done: CheckResult, form: str, store_file: Path | None, config_file: Path | None) -> None:
     """Print the verdicts of a check, and how it ended."""
-    from rich.console import Console
-
     from arkaudit.output.output_rows import print_verdicts, write_jsonl
 
     with also_in(store_file):
         if form == "table":
+            from rich.console import Console
+
             print_verdicts(done.rows, Console())
         else:
             write_jsonl(done.rows, sys.stdout)

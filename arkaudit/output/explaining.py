@@ -6,9 +6,7 @@ import textwrap
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any
-
-from rich.console import Console
+from typing import TYPE_CHECKING, Any
 
 from arkaudit.output.output_rows import Row, whole
 from crawler.answers.facts import AnswerFacts
@@ -37,6 +35,9 @@ from reports.tables.wording import (
     OBJECT_MEANINGS,
     naan_policy_words,
 )
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 CONTROLS = (
     Question.CONTROL,

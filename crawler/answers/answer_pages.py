@@ -86,10 +86,8 @@ def read_page(markup: bytes, charset: str | None) -> tuple[str | None, str, Page
     refresh = next(map(refresh_target, _refreshes(page)), None)
     embedded = _embedded_record(page) or _displayed_record(page)
     kernel_values = _labelled_values(page, lines)
-    fields = page("input")
-    passwords = [field for field in fields if _type(field) == "password"]
-    asks_password = any(map(_is_shown, passwords[:20]))
-    signs_on = any(field.get("name", "").endswith(_SIGN_ON) for field in fields)
+    asks_password = any(map(_is_shown, [field for field in page("input") if _type(field) == "password"][:20]))
+    signs_on = any(field.get("name", "").endswith(_SIGN_ON) for field in page("input"))
     own_text, headings = own_part(page)
     text = " ".join(part for part in (" ".join((title or "").split()), own_text) if part)
     challenge = quirks().challenge_in_page(source, title, text, f"{scriptless} {hidden}")
@@ -198,8 +196,9 @@ def _is_covered(tag: Page) -> bool:
 
 def _is_filled_in(tag: Page) -> bool:
     """Return True if an element is a form with a field that people fill in."""
-    is_form = tag.name == "form"
-    return is_form and bool(tag(("textarea", "select")) or any(_type(field) in _TYPED for field in tag("input")))
+    if tag.name != "form":
+        return False
+    return bool(tag(("textarea", "select"))) or any(_type(field) in _TYPED for field in tag("input"))
 
 
 def _type(tag: Page) -> str:
