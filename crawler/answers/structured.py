@@ -24,7 +24,7 @@ from crawler.answers.erc import QUESTIONS, Element, Record, Segment, Value
 from crawler.answers.quirks import bare, quirks
 from extractors.find import find_arks
 from extractors.model.ark import Ark
-from extractors.readers.markup.xml import without_surrogates
+from extractors.model.decoding import without_surrogates
 
 if TYPE_CHECKING:
     import rdflib  # imported only to read RDF, because the import is slow

@@ -16,9 +16,9 @@ from lxml import etree
 from crawler.model.crawl_requests import ListedItem, ListedRecord, SourceKind, SourceReading
 from crawler.sources.links import absolute
 from extractors.archives.members import INSIDE
+from extractors.model.decoding import without_surrogates
 from extractors.model.documents import Finding
 from extractors.model.urls import split_url
-from extractors.readers.markup.xml import without_surrogates
 
 Element: TypeAlias = Any
 """An `lxml.etree._Element`; the published types are those of lxml 4."""

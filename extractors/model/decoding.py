@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import re
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -144,3 +145,32 @@ def text_codec(label: str | None) -> str | None:
     except (LookupError, ValueError):  # a codec from bytes to bytes, or from text to text
         return None
     return codec
+
+
+#: References to surrogates, which are not characters.
+_REFERENCE = r"""
+    (?P<literal> <!\[CDATA\[ .*? (?: \]\]> | \Z ) )
+    | &\# (?: x0* [Dd][89A-Fa-f][0-9A-Fa-f]{2} | 0* (?: 5529[6-9] | 55[3-9]\d\d | 56\d{3} | 57[0-2]\d\d | 573[0-3]\d
+        | 5734[0-3] ) ) ;
+"""
+_IN_OCTETS = re.compile(_REFERENCE.encode("ascii"), re.VERBOSE | re.DOTALL)
+_IN_TEXT = re.compile(_REFERENCE, re.VERBOSE | re.DOTALL | re.ASCII)
+#: Not a character either, but reported as a fault and read as U+FFFD, REPLACEMENT CHARACTER.
+_OUT_OF_BOUNDS = "&#x110000;"
+_UTF_16_SURROGATES = {b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16", b"<\0": "utf-16-le", b"\0<": "utf-16-be"}
+
+
+def without_surrogates(data: bytes) -> bytes:
+    """Replace references to surrogates in XML, so that the parser treats them as faults.
+
+    >>> without_surrogates(b"<a>&#xD800;&#57343;&#xE000;<![CDATA[&#xD800;]]></a>")
+    b'<a>&#x110000;&#x110000;&#xE000;<![CDATA[&#xD800;]]></a>'
+    """
+    encoding = _UTF_16_SURROGATES.get(data[:2])
+    if encoding is None and b"&#" not in data:  # the usual case
+        return data
+    if encoding is None:
+        return _IN_OCTETS.sub(lambda reference: reference["literal"] or _OUT_OF_BOUNDS.encode(), data)
+    text = data.decode(encoding, "surrogatepass" if len(data) % 2 == 0 else "ignore")
+    mended = _IN_TEXT.sub(lambda reference: reference["literal"] or _OUT_OF_BOUNDS, text)
+    return data if mended == text else mended.encode(encoding, "surrogatepass")

@@ -18,8 +18,9 @@ from lxml import etree
 
 from extractors.archives.compression import Lookahead, SizeBudget
 from extractors.archives.stored_files import open_member, open_zip
+from extractors.model.decoding import without_surrogates
 from extractors.model.documents import Finding
-from extractors.readers.markup.xml import faults_of, local_name, without_surrogates
+from extractors.readers.markup.xml import faults_of, local_name
 
 # XML as events, for formats with a known vocabulary: without a tree, a part of any size takes little memory.
 
