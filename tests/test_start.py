@@ -61,4 +61,4 @@ def test_a_command_imports_only_what_it_uses(commands: list[str], allowed: set[s
 def test_parser_process_imports_only_parsers(tmp_path: Path) -> None:
     """A crawl starts several of these processes, and each imports the module of its function."""
     modules = imported_packages(tmp_path, "import sys, crawler.spiders.archive_members")
-    assert modules & HEAVY == {"lxml", "regex"}
+    assert modules & HEAVY == {"regex"}
