@@ -39,7 +39,7 @@ def growth(work: Callable[[int], object], size: int) -> float:
     than `LONGEST_S` is halved. As long as the growth is
     not linear, more attempts are made: eight at least, and for two seconds of CPU.
     """
-    while (taken := seconds(lambda: work(size))) > LONGEST_S:
+    while (taken := seconds(lambda: work(size))) > LONGEST_S:  # noqa: B023
         size //= 2
     small, large = max(taken, 1e-6), math.inf
     attempts, began = 0, time.thread_time()
