@@ -1,5 +1,6 @@
 """Documents for datasets, the content of a dataset, and commands that make one and are killed at every step."""
 
+import atexit
 import gzip
 import hashlib
 import json
@@ -7,19 +8,21 @@ import os
 import random
 import shutil
 import sys
+from contextlib import ExitStack
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+import pandas  # noqa: F401  Arrow would import it in each fork
 import pyarrow as pa
 import pyarrow.parquet as pq
-from distributed import Client, LocalCluster
+from distributed import Client
 
 from arkaudit.datasets import graph
-from arkaudit.datasets.cluster import require_dask
+from arkaudit.datasets.cluster import local_client, require_dask
 from arkaudit.datasets.graph import DatasetMaker, FinishedDataset
 from arkaudit.datasets.manifest import Manifest
-from arkaudit.datasets.parts import DIGEST_DIGITS
+from arkaudit.datasets.parts import DIGEST_DIGITS, fingerprint
 from arkaudit.datasets.storage import InputFile, Storage
 from extractors.mentions.rows import ALL_COLUMNS
 
@@ -100,8 +103,9 @@ def files_of(paths: list[Path]) -> list[InputFile]:
 def client_here() -> Client:
     """Return the client of a Dask worker in this process."""
     require_dask()
-    cluster = LocalCluster(n_workers=1, threads_per_worker=1, processes=False, dashboard_address=None, memory_limit=0)
-    return Client(cluster)
+    stack = ExitStack()
+    atexit.register(stack.close)
+    return stack.enter_context(local_client(1))
 
 
 def make(
@@ -113,7 +117,7 @@ def make(
 
 
 class _DyingStorage(Storage):
-    """A storage whose process is gone before, or just after, it has changed something for the n-th time."""
+    """A storage whose process is gone before it changes something for the n-th time."""
 
     def __init__(self, folder: Path, dies_at: int) -> None:
         super().__init__(str(folder))
@@ -127,7 +131,6 @@ class _DyingStorage(Storage):
     def put(self, scratch: Path, name: str) -> None:
         self._step()
         super().put(scratch, name)
-        self._step()
 
     def remove(self, name: str) -> None:
         self._step()
@@ -141,6 +144,7 @@ def main(folder: Path, papers: Path) -> None:
     than the process before.
     """
     paths = sorted(papers.iterdir())
+    fingerprint()  # kept for all forks, which takes half of their time
     # In another process, as a fork has no other threads.
     assert not _ends_at(folder / "whole", paths, 0)
     expected = content_of(folder / "whole")

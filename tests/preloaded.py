@@ -30,7 +30,7 @@ IMPORTED = (
     "crawler.model.registry", "crawler.pipelines", "crawler.politeness.request_queue", "crawler.process",
     "crawler.registry_update", "crawler.spiders.arks_spider", "crawler.spiders.documents_spider",
     "crawler.spiders.mementos_spider", "crawler.spiders.runs", "crawler.wire.handlers", "crawler.wire.middlewares",
-    "crawler.wire.robots", "cronsim", "extractors.two_passes", "jinja2", "pandas.core.arrays.arrow._arrow_utils",
+    "crawler.wire.robots", "cronsim", "distributed", "extractors.two_passes", "jinja2", "pandas.core.arrays.arrow._arrow_utils",
     "pandas.core.methods.to_dict", "pandas.core.reshape.reshape", "pyarrow.acero", "pydantic", "reports.ark_history",
     "reports.exports", "rich._emoji_codes", "rich.progress", "scrapy.core.engine", "scrapy.core.scheduler",
     "scrapy.crawler", "scrapy.downloadermiddlewares.defaultheaders", "scrapy.downloadermiddlewares.downloadtimeout",

@@ -4,8 +4,10 @@ import os
 import signal
 from pathlib import Path
 
+import psutil
 import pytest
 
+from arkaudit.datasets.cluster import local_client, require_dask
 from arkaudit.datasets.passes import READ
 from tests.dask_world import Cluster, children_of, driver, wait_for_end
 from tests.dataset_world import content_of, rows_in, write_documents
@@ -32,7 +34,7 @@ def papers(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def whole(papers: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[str]]:
     """Return the content of the dataset that one process makes of these documents."""
     out = tmp_path_factory.mktemp("whole") / "ds"
-    done = run_command("dataset", "make", papers, "--out", out, "--part-size", "1")
+    done = run_command("dataset", "make", papers, "--out", out, "--part-size", "1", "--workers", "1")
     assert done.returncode == 0, done.stderr
     return content_of(out)
 
@@ -46,6 +48,16 @@ def test_workers_of_this_machine_make_the_same(tmp_path: Path, papers: Path, who
     code, said = wait_for_end(driver(tmp_path / "ds", "2", papers))
     assert (code, said.count("\n")) == (0, 2), said
     assert content_of(tmp_path / "ds") == whole
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_workers_of_this_machine_listen_on_loopback(workers: int) -> None:
+    require_dask()
+    with local_client(workers) as client:
+        assert len(client.nthreads()) == workers
+        own = psutil.Process()
+        sockets = [socket for process in (own, *own.children(True)) for socket in process.net_connections("tcp")]
+        assert {socket.laddr.ip for socket in sockets if socket.status == psutil.CONN_LISTEN} == {"127.0.0.1"}
 
 
 def test_workers_that_are_killed_cost_no_row_and_no_other_part(

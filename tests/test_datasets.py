@@ -102,7 +102,7 @@ def test_a_process_that_ends_at_any_step_changes_nothing(tmp_path: Path) -> None
     assert done.returncode == 0, done.stderr
     result = json.loads(done.stdout)
     assert result["wrong"] == []
-    assert result["steps"] > 15
+    assert result["steps"] > 8
     assert result["deaths"] > 5
 
 
@@ -425,7 +425,7 @@ def test_a_document_whose_process_was_killed_is_read_by_the_next_command(
 ) -> None:
     shutil.copy(ROOT / "tools" / "demo" / "site" / "flood-marks.pdf", tmp_path / "a.pdf")
     with KilledWorkers(1) as killing:
-        monkeypatch.setattr("arkaudit.datasets.graph._executor", lambda: killing)
+        monkeypatch.setattr("arkaudit.datasets.graph.document_process", lambda: killing)
         killing.kills = 1
         made = make(tmp_path / "ds", [tmp_path / "a.pdf"])
         assert (made.unreadable, [row["kind"] for row in rows_in(tmp_path / "ds", "findings")]) == (

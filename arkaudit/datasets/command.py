@@ -72,7 +72,12 @@ def make_dataset(places: Sequence[str], out: str, *, workers: str, part_bytes: i
     with network_errors(out):
         storage = Storage(out)
         _check_place(storage)
-    connected = local_client(int(workers)) if workers.isdecimal() else remote_client(workers)
+    if workers.isdecimal():
+        # A worker process takes longer to start than a small part to read.
+        parts = len(parts_of(files, part_bytes=part_bytes))
+        connected = local_client(max(1, min(int(workers), parts)))
+    else:
+        connected = remote_client(workers)
     with connected as client, _alone_in(out), Progress() as progress:
         try:
             made = DatasetMaker(storage, client, progress).make(files, folders, part_bytes=part_bytes)

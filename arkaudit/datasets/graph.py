@@ -5,15 +5,14 @@ A part under its final name is done. So the same command, after a kill at any mo
 
 from __future__ import annotations
 
-import atexit
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 from uuid import uuid4
 
 from arkaudit import __version__
+from arkaudit.datasets.cluster import document_process
 from arkaudit.datasets.columns import DATASET_TABLES
 from arkaudit.datasets.evidence import DatasetEvidence
 from arkaudit.datasets.manifest import FORMAT_VERSION, MANIFEST, OWN_FILE, Manifest, TableFile, TableFiles
@@ -32,10 +31,8 @@ from arkaudit.datasets.passes import (
 from arkaudit.datasets.storage import SCRATCH, InputFile, Storage, reason_of
 from arkaudit.output.exits import say
 from arkaudit.output.progress import Progress
-from extractors.isolated import document_executor
 from extractors.model.check_characters import DECLARED, declare
 from extractors.model.errors import DatasetError, UserMistake
-from extractors.processes.worker import WorkerExecutor
 from reports.languages.display import count_noun
 
 if TYPE_CHECKING:
@@ -185,15 +182,7 @@ def call_as(
 
 
 def _read_here(storage: Storage, part: Part, folder: str) -> str:
-    return read_part(storage, part, _executor(), folder)
-
-
-@cache
-def _executor() -> WorkerExecutor:
-    """Return the killable process for documents of this worker."""
-    executor = document_executor(1)
-    atexit.register(executor.shutdown, cancel_futures=True)
-    return executor
+    return read_part(storage, part, document_process(), folder)
 
 
 def _summary(_: Storage, learned: DatasetEvidence) -> tuple[str, Sequence[str]]:
