@@ -85,7 +85,6 @@ _COMMANDS = {
     "dataset": ("dataset_command", "Make a dataset of very many documents, or verify one."),
     "explain": ("explain_command", "Explain the verdict on an ARK, now and over time."),
     "extract": ("extract_command", "Find and repair the ARKs that documents cite."),
-    "identity": ("upkeep_commands", "Make a key that signs requests, and a page about the audit."),
     "known": ("known_command", "Add to the list of known problems, or check it."),
     "notify": ("schedule_command", "Notify people of the changes that a run found."),
     "overview": ("schedule_command", "Write a page about all audits of a configuration."),

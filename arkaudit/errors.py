@@ -6,7 +6,6 @@ ArkauditError
 ├── SourceUnreadable, OSError   `extract`: a path does not exist, or is a URL
 ├── UserMistake                 a mistake in a seed, an option, a file or its place; a report can't be written
 │   ├── ConfigError             an invalid configuration, with the key or the line
-│   ├── KeyUnusable, ValueError a file without a private key, or readable by others
 │   └── AuditRunning            a named audit is already running
 ├── DatasetError                the storage of a dataset, a part of it or its cluster failed, maybe temporarily
 ├── RunInterrupted              a signal ended a run; its observations are kept

@@ -14,7 +14,6 @@ from crawler.wire.endpoints import NameNotFound as NameNotFound
 from crawler.wire.endpoints import NameServerFailed as NameServerFailed
 from crawler.wire.endpoints import NameServerSilent as NameServerSilent
 from crawler.wire.handlers import ProxyFailed as ProxyFailed
-from crawler.wire.identity import KeyUnusable as KeyUnusable
 from extractors.model.errors import ArkauditError as ArkauditError
 from extractors.model.errors import DatasetError as DatasetError
 from extractors.model.errors import RunInterrupted as RunInterrupted

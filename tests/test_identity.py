@@ -19,7 +19,7 @@ from cryptography.hazmat.primitives.asymmetric import ed25519, rsa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crawler.wire.identity import KeyUnusable, RequestSigner, new_key, read_key
+from arkaudit.features.identity.signing import KeyUnusable, RequestSigner, new_key, read_key
 from tests.loopback import ON_LOOPBACK, RawServer, json_lines, outcomes, reply, run_command
 from tests.vectors import vectors
 

@@ -247,6 +247,6 @@ def test_the_tree_of_errors_is_as_drawn() -> None:
     def below(error: type) -> set[str]:
         return {error.__name__}.union(*map(below, error.__subclasses__()))
 
-    # Caught where they are raised.
-    internal = {"NotSent", "OutputClosed", "NotInColumns", "NoLogIn", "NotEditable", "Unfixable"}
+    # Caught where they are raised, or of a feature.
+    internal = {"KeyUnusable", "NotSent", "OutputClosed", "NotInColumns", "NoLogIn", "NotEditable", "Unfixable"}
     assert below(ArkauditError) - internal == set(arkaudit.errors.__all__)

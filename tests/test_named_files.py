@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from arkaudit.configuration.config_files import load
-from crawler.wire.identity import read_key
+from arkaudit.features.identity.signing import read_key
 from extractors.model.errors import ArkauditError
 from reports.store.inventory import read_inventory
 from reports.store.known_problems import read_known

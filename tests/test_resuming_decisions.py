@@ -8,8 +8,8 @@ import pytest
 from arkaudit.audits.resuming import RunPlan, decide, with_settings_of
 from arkaudit.configuration.config import Config
 from arkaudit.configuration.config_files import load
+from arkaudit.features.identity.signing import new_key
 from crawler.store.store import Run
-from crawler.wire.identity import new_key
 from extractors.model.errors import UserMistake
 
 SEEDS = ["https://www.library.example/"]

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from arkaudit.configuration.config import Config
+from arkaudit.configuration.config_files import config_type
 
 PAGE = (Path(__file__).parent.parent / "docs" / "security.md").read_text("utf-8")
 _ROW = re.compile(r"^\| (?P<what>[^|]+) \| (?P<most>[\d,]+)(?: (?P<unit>[A-Za-z]+))? \| `(?P<where>[\w.]+)` \|$", re.M)
@@ -21,9 +21,9 @@ LIMITS = [
 
 def value_of(where: str) -> Any:
     """Return the default of a setting of the configuration, or the value of a name in a module."""
-    if where.islower() and hasattr(Config(), where.partition(".")[0]):
-        section, _, name = where.partition(".")
-        return getattr(getattr(Config(), section), name)
+    section, _, name = where.partition(".")
+    if where.islower() and hasattr(config := config_type()(), section):
+        return getattr(getattr(config, section), name)
     path, rest = where.split("."), list[str]()
     while module_at(path) is None:
         rest.insert(0, path.pop())

@@ -36,9 +36,7 @@ class RunPlan:
     @classmethod
     def from_command(cls, seeds: Sequence[str], config: Config) -> RunPlan:
         """Return the plan of a command."""
-        # Hosts may answer signed requests differently.
-        signed_by = str(config.identity.signer) if config.identity else None
-        settings: dict[str, Any] = {"resolver": config.resolver, "identity": signed_by}
+        settings: dict[str, Any] = {"resolver": config.resolver, "identity": _signed_by(config)}
         for section in _SECTIONS:
             values = getattr(config, section).model_dump(mode="json")
             settings.update({f"{section}.{name}": value for name, value in values.items()})
@@ -118,10 +116,16 @@ def decide(runs: Sequence[Run], seeds: Sequence[str], config: Config, *, resume:
     return ResumeDecision(begun, run)
 
 
+def _signed_by(config: Config) -> str | None:
+    """Return who signs requests, to which hosts may answer differently; None if they are not signed."""
+    signer = config.settings().get("ARKAUDIT_SIGNER")
+    return str(signer) if signer is not None else None
+
+
 def with_settings_of(plan: RunPlan, config: Config) -> Config:
     """Return *config* with the settings of *plan*. Raises `UserMistake` if they are no longer valid."""
     signed_by = plan.settings.get("identity")
-    if signed_by and config.identity is None:
+    if signed_by and _signed_by(config) is None:
         raise UserMistake(f"the run began with requests signed by {signed_by}: configure the same [identity]")
     changed: dict[str, Any] = {"resolver": plan.settings.get("resolver", config.resolver)}
     for name in _SECTIONS:

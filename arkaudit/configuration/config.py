@@ -17,12 +17,10 @@ from arkaudit.configuration.setting_values import (
     Contact,
     Cookies,
     CronExpression,
-    DirectoryUrl,
     FilePath,
     Header,
     Headers,
     IssueText,
-    KeyFile,
     LanguageCode,
     NaanText,
     NamesLookedUp,
@@ -52,7 +50,6 @@ from crawler.politeness.pacing import Allowance, Allowances, is_own
 from crawler.rendering import PageLimits, RenderOptions, find_browser
 from crawler.sources.xml_sources import Selection
 from crawler.wire.credentials import Credential, Credentials, proxy_credential
-from crawler.wire.identity import RequestSigner, read_key
 from extractors.model.urls import Origin
 
 
@@ -83,20 +80,6 @@ class Politeness(Section):
     """The whole User-Agent header."""
     contact: Contact | None = None
     """An e-mail address or URL of the operator; part of the User-Agent."""
-
-
-class Identity(Section):
-    """Options for signed requests, which let hosts verify the sender (RFC 9421, Web Bot Auth)."""
-
-    key: KeyFile
-    """File of the private key, made by `arkaudit identity new`. Needs the extra ``identity``."""
-    agent: DirectoryUrl
-    """The https URL of the public key; sent as Signature-Agent."""
-
-    @property
-    def signer(self) -> RequestSigner:
-        """The signer of requests. Raises `crawler.wire.identity.KeyUnusable` if the file is missing."""
-        return RequestSigner(read_key(self.key), self.agent)
 
 
 class Host(Section):
@@ -359,7 +342,6 @@ class Config(Section):
     """A CSV of the institution's own ARKs, which a report compares with the cited ones."""
     resolver: ResolverUrl = defaults.GLOBAL_RESOLVER
     politeness: Politeness = Politeness()
-    identity: Identity | None = None
     network: Network = Network()
     hosts: Annotated[dict[str, Host], AfterValidator(of_own_hosts)] = {}
     """The operator's own hosts."""
@@ -452,7 +434,6 @@ class Config(Section):
             "ARKAUDIT_ALLOW_ADDRESSES": network.allow_addresses,
             "ARKAUDIT_CA_FILE": str(network.ca_file) if network.ca_file else None,
             "ARKAUDIT_CREDENTIALS": self.credentials,
-            "ARKAUDIT_SIGNER": self.identity.signer if self.identity else None,
             "ARKAUDIT_MAX_HOPS": self.resolve.max_hops,
             "ARKAUDIT_ATTEMPTS": self.politeness.attempts,
             "ARKAUDIT_BACKOFF": self.politeness.backoff,

@@ -22,7 +22,6 @@ from crawler.model.resolving import url_fault
 from crawler.sources.gate import LinkPatterns
 from crawler.spiders.seeds import relative_to
 from crawler.wire.credentials import cookies_for, names_user
-from crawler.wire.identity import read_key
 from extractors.model.naan import naan_and_name
 from extractors.model.normalize import NotAnArk
 from extractors.model.urls import Origin, is_web_url, split_url
@@ -37,7 +36,7 @@ _NOT_OURS = frozenset({"connection", "content-length", "cookie", "host", "proxy-
 FOLDER = "folder"
 
 
-def _taken_by(check: Callable[[Any], object]) -> AfterValidator:
+def taken_by(check: Callable[[Any], object]) -> AfterValidator:
     """Return a validator that keeps a value unless *check* raises ValueError."""
 
     def same(value: Any) -> Any:
@@ -69,7 +68,8 @@ def resolver_url(text: str, what: str = "a resolver") -> str:
     return text
 
 
-def _http_page(text: str) -> str:
+def http_page(text: str) -> str:
+    """Return *text* if it is the URL of a page. Raises ValueError."""
     if names_user(text):
         raise ValueError("credentials in a URL are never sent")
     fault = url_fault(text) if is_web_url(text) else "not the http or https URL of a page"
@@ -78,19 +78,14 @@ def _http_page(text: str) -> str:
     return text
 
 
-def _directory_url(text: str) -> str:
-    if not _http_page(resolver_url(text, "a directory of keys")).startswith("https://"):
-        raise ValueError(f"the directory of keys needs an https address, not {text!r}")
-    return _printable(text)
-
-
 def _service_url(text: str) -> None:
     if not Template(text).is_valid() or "://" not in text:
         raise ValueError(f"{text!r} is not an Apprise URL (with $NAME for an environment variable)")
-    _with_extra(text, "apprise", "apprise", "notify")
+    with_extra(text, "apprise", "apprise", "notify")
 
 
-def _printable(text: str) -> str:
+def printable(text: str) -> str:
+    """Return *text* if it can be sent as a header. Raises ValueError."""
     if not text.isprintable() or not text.isascii():
         raise ValueError("must be printable ASCII: it is sent as a header")
     return text
@@ -142,7 +137,7 @@ def _language(word: str | None) -> None:
         raise ValueError(f"there is no language {word!r}{near}")
 
 
-def _with_extra(value: Any, module: str, name: str, extra: str) -> Any:
+def with_extra(value: Any, module: str, name: str, extra: str) -> Any:
     """Return *value*. Raises ValueError if it is set but its *extra* is not installed."""
     if value and find_spec(module) is None:
         raise ValueError(f"needs {name}: pip install 'arkaudit[{extra}]'")
@@ -201,45 +196,37 @@ def plain_values(values: Mapping[str, SecretStr]) -> dict[str, str]:
 FilePath = Annotated[Path, BeforeValidator(_in_folder)]
 #: Seeds of a crawl; paths among them are relative, too.
 SeedTexts = Annotated[list[str], AfterValidator(_seeds_in_folder)]
-Header = Annotated[str, AfterValidator(_printable)]
+Header = Annotated[str, AfterValidator(printable)]
 #: A header with an e-mail address or URL.
-Contact = Annotated[Header, _taken_by(_contact)]
+Contact = Annotated[Header, taken_by(_contact)]
 #: A regular expression over links.
-Pattern = Annotated[str, _taken_by(_pattern)]
+Pattern = Annotated[str, taken_by(_pattern)]
 #: A secret, which pydantic prints as asterisks.
-Secret = Annotated[SecretStr, BeforeValidator(_secret), _taken_by(_sendable_secret)]
-Headers = Annotated[dict[str, Secret], _taken_by(_header_names)]
-Cookies = Annotated[dict[str, Secret], _taken_by(_cookie_names)]
+Secret = Annotated[SecretStr, BeforeValidator(_secret), taken_by(_sendable_secret)]
+Headers = Annotated[dict[str, Secret], taken_by(_header_names)]
+Cookies = Annotated[dict[str, Secret], taken_by(_cookie_names)]
 #: The URL of a resolver, to which ARKs are appended.
 ResolverUrl = Annotated[str, AfterValidator(resolver_url)]
 TimeGateUrl = Annotated[str, AfterValidator(lambda text: resolver_url(text, "a TimeGate"))]
-PageUrl = Annotated[str, AfterValidator(_http_page)]
-DirectoryUrl = Annotated[str, AfterValidator(_directory_url)]
-#: A readable file with a private key.
-KeyFile = Annotated[
-    FilePath,
-    _taken_by(
-        lambda path: read_key(_with_extra(path, "http_message_signatures", "http-message-signatures", "identity"))
-    ),
-]
-RouteTexts = Annotated[list[str], _taken_by(Routes.parse)]
-AddressTexts = Annotated[list[str], _taken_by(AddressGuard.for_networks)]
+PageUrl = Annotated[str, AfterValidator(http_page)]
+RouteTexts = Annotated[list[str], taken_by(Routes.parse)]
+AddressTexts = Annotated[list[str], taken_by(AddressGuard.for_networks)]
 #: The Apprise URL of a notification service.
-ServiceUrl = Annotated[str, _taken_by(_service_url)]
+ServiceUrl = Annotated[str, taken_by(_service_url)]
 #: The repository of an issue.
 IssueText = Annotated[
-    str, _taken_by(lambda text: IssueAddress.parse(_with_extra(text, "requests", "requests", "notify")))
+    str, taken_by(lambda text: IssueAddress.parse(with_extra(text, "requests", "requests", "notify")))
 ]
 #: Seconds, as a number or with a unit.
 Seconds = Annotated[float, BeforeValidator(_seconds)]
 SecondsOrNone = Annotated[float | None, BeforeValidator(_seconds)]
 CronExpression = Annotated[
-    str, _taken_by(lambda text: Schedule.parse(_with_extra(text, "cronsim", "cronsim", "schedule")))
+    str, taken_by(lambda text: Schedule.parse(with_extra(text, "cronsim", "cronsim", "schedule")))
 ]
-ZoneName = Annotated[str, _taken_by(time_zone)]
+ZoneName = Annotated[str, taken_by(time_zone)]
 NaanText = Annotated[str, AfterValidator(_naan)]
 #: A NAAN, or the beginning of ARKs.
-LanguageCode = Annotated[str | None, _taken_by(_language)]
+LanguageCode = Annotated[str | None, taken_by(_language)]
 #: Switches for features that need an extra.
-NamesLookedUp = Annotated[bool, AfterValidator(lambda is_on: _with_extra(is_on, "dns", "dnspython", "dns"))]
-PagesRendered = Annotated[bool, AfterValidator(lambda is_on: _with_extra(is_on, "playwright", "playwright", "render"))]
+NamesLookedUp = Annotated[bool, AfterValidator(lambda is_on: with_extra(is_on, "dns", "dnspython", "dns"))]
+PagesRendered = Annotated[bool, AfterValidator(lambda is_on: with_extra(is_on, "playwright", "playwright", "render"))]

@@ -69,7 +69,6 @@ from crawler.wire.endpoints import (
     refusal_before_lookup,
 )
 from crawler.wire.failures import BODY_TIMEOUT
-from crawler.wire.identity import RequestSigner
 from crawler.wire.middlewares import RunStopped, end_and_words, header_of
 from extractors.model.errors import ArkauditError
 from extractors.model.urls import split_url
@@ -341,7 +340,7 @@ class ExactDownloadHandler(HTTP11DownloadHandler):
         super().__init__(crawler)
         self._routes, self._guard = routes_and_guard(crawler.settings)
         self._throttle = throttle_of(crawler)
-        self._signer: RequestSigner | None = crawler.settings.get("ARKAUDIT_SIGNER")
+        self._signer = crawler.settings.get("ARKAUDIT_SIGNER")
         self._pool._factory = BoundedFactory
         self._pool.maxPersistentPerHost = self._throttle.most_in_flight
         self._pool.cachedConnectionTimeout = IDLE_S
