@@ -7,12 +7,12 @@ place in `arkaudit.features`; an installed package names its module under the en
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from importlib import import_module
 from pathlib import Path
 from pkgutil import iter_modules
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 import pluggy
 
@@ -20,6 +20,9 @@ from extractors.model.errors import UserMistake
 
 if TYPE_CHECKING:
     from arkaudit.configuration.config import Config, Section
+    from crawler.model.observations import DocumentRecord
+    from extractors.model.ark import Ark
+    from extractors.model.documents import Finding
     from extractors.model.formats import DocumentFormat
 
 Value = TypeVar("Value")
@@ -64,6 +67,46 @@ def scrapy_settings(config: Config) -> Mapping[str, object]:
     @hookimpl
     def scrapy_settings(config):
         return {"ARKAUDIT_SIGNER": Signer(config.section("identity", Identity))}
+    """
+
+
+class ArkSource(Protocol):
+    """Documents that were read before, with the ARKs that they cite."""
+
+    @property
+    def place(self) -> str:
+        """The place as the user named it."""
+
+    @property
+    def digest(self) -> str:
+        """A text that identifies the content: a check resumes an unfinished one of the same content."""
+
+    @property
+    def has_arks(self) -> bool:
+        """True if any document cites an ARK."""
+
+    @property
+    def is_whole(self) -> bool:
+        """True if `records` yields all documents."""
+
+    @property
+    def notes(self) -> Sequence[tuple[str, Finding]]:
+        """Findings and their subjects, complete after all records were given."""
+
+    def targets(self, resolver: str) -> Sequence[tuple[Ark, str]]:
+        """Return distinct ARKs with their request URLs, sorted; ARKs cited without a resolver get *resolver*."""
+
+    def records(self, resolver: str) -> Iterator[DocumentRecord]:
+        """Yield the documents with their citations."""
+
+
+@hookspec(firstresult=True)
+def ark_sources(place: str) -> ArkSource | None:
+    """Return the documents at *place*, the value of ``check --from``; None if it is not of this plug-in's kind::
+
+    @hookimpl
+    def ark_sources(place):
+        return Shelf(place) if place.startswith("shelf:") else None
     """
 
 

@@ -14,13 +14,13 @@ from typing import Any
 
 from distributed import get_client, get_worker
 
-import arkaudit.datasets.graph
-import arkaudit.datasets.parts
-from arkaudit.datasets.parts import Part
-from arkaudit.datasets.passes import READ
-from arkaudit.datasets.storage import Storage
+import arkaudit.features.datasets.graph
+import arkaudit.features.datasets.parts
+from arkaudit.features.datasets.parts import Part
+from arkaudit.features.datasets.passes import READ
+from arkaudit.features.datasets.storage import Storage
 
-_read = arkaudit.datasets.graph._read_here
+_read = arkaudit.features.datasets.graph._read_here
 
 
 def _read_here(storage: Storage, part: Part, folder: str) -> str:
@@ -91,7 +91,7 @@ def _log() -> Path:
 
 
 if "FAULTS_VERSION" in os.environ:
-    arkaudit.datasets.parts.__version__ = os.environ["FAULTS_VERSION"]
+    arkaudit.features.datasets.parts.__version__ = os.environ["FAULTS_VERSION"]
 if "FAULTS_LOG" in os.environ:  # not where doctests are looked for
     _read_here.__module__ = _read.__module__
-    arkaudit.datasets.graph._read_here = _read_here
+    arkaudit.features.datasets.graph._read_here = _read_here

@@ -18,12 +18,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from distributed import Client
 
-from arkaudit.datasets import graph
-from arkaudit.datasets.cluster import local_client, require_dask
-from arkaudit.datasets.graph import DatasetMaker, FinishedDataset
-from arkaudit.datasets.manifest import Manifest
-from arkaudit.datasets.parts import DIGEST_DIGITS, fingerprint
-from arkaudit.datasets.storage import InputFile, Storage
+from arkaudit.features.datasets import graph
+from arkaudit.features.datasets.cluster import local_client, require_dask
+from arkaudit.features.datasets.graph import DatasetMaker, FinishedDataset
+from arkaudit.features.datasets.manifest import Manifest
+from arkaudit.features.datasets.parts import DIGEST_DIGITS, fingerprint
+from arkaudit.features.datasets.storage import InputFile, Storage
 from extractors.mentions.rows import ALL_COLUMNS
 
 _LETTERS = "bcdfghjkmnpqrstvwxz0123456789"

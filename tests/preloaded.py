@@ -23,7 +23,7 @@ from tests.waiting import PATIENCE_S
 #: Modules that take long to import, and one that makes other things of long ones.
 IMPORTED = (
     "arkaudit.commands.audit_command", "arkaudit.commands.check_command", "arkaudit.commands.extract_command",
-    "arkaudit.features.fix.command", "arkaudit.commands.report_command", "arkaudit.datasets.command",
+    "arkaudit.features.fix.command", "arkaudit.commands.report_command", "arkaudit.features.datasets.making",
     "arkaudit.output.explaining",
     "arkaudit.output.logs", "arkaudit.output.reporting", "arkaudit.audits.resuming", "babel.dates",
     "babel.messages.pofile", "babel.numbers", "click", "crawler.answers.answer_pages", "crawler.history.problems",

@@ -7,8 +7,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-from arkaudit.datasets.cluster import local_client, require_dask
-from arkaudit.datasets.passes import READ
+from arkaudit.features.datasets.cluster import local_client, require_dask
+from arkaudit.features.datasets.passes import READ
 from tests.dask_world import Cluster, children_of, driver, wait_for_end
 from tests.dataset_world import content_of, rows_in, write_documents
 from tests.loopback import run_command

@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy import JSON, Table
 from sqlalchemy import Column as StoredColumn
 
-from arkaudit.datasets.columns import DATASET_TABLES, DatasetTable
+from arkaudit.features.datasets.columns import DATASET_TABLES, DatasetTable
 from crawler.model import schema
 from extractors.extraction import extraction_of
 from extractors.mentions.mention import Mention

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from arkaudit.datasets.documents import DatasetDocuments
+from arkaudit.features.datasets.documents import DatasetDocuments
 from crawler.store.store import Store
 from extractors.model.errors import UserMistake
 from reports.tables.definitions import MOMENT, TableDefinition

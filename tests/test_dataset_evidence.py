@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from arkaudit.datasets.evidence import DatasetEvidence, learn
+from arkaudit.features.datasets.evidence import DatasetEvidence, learn
 from extractors.model.ark import BETANUMERIC, Ark
 from extractors.model.check_characters import Zone, check_character
 from extractors.wraps.evidence import Evidence
@@ -65,7 +65,7 @@ def test_names_are_merged_as_they_come(monkeypatch: pytest.MonkeyPatch) -> None:
     chance = random.Random(1)
     arks = [Ark("12148", f"btv1b{chance.randrange(300):05}") for _ in range(1_000)]
     whole = learned(arks)
-    monkeypatch.setattr("arkaudit.datasets.evidence._AT_ONCE", 10)
+    monkeypatch.setattr("arkaudit.features.datasets.evidence._AT_ONCE", 10)
     assert parts_of(learned(arks).evidence) == parts_of(whole.evidence)
 
 

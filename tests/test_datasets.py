@@ -18,9 +18,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from arkaudit.datasets.columns import DATASET_TABLES
-from arkaudit.datasets.manifest import MANIFEST
-from arkaudit.datasets.passes import READ
+from arkaudit.features.datasets.columns import DATASET_TABLES
+from arkaudit.features.datasets.manifest import MANIFEST
+from arkaudit.features.datasets.passes import READ
 from extractors.mentions.rows import ColumnKind
 from extractors.processes.worker import WorkerExecutor
 from tests.dataset_world import content_of, extracted_rows, make, named_by_content, rows_in, write_documents
@@ -425,7 +425,7 @@ def test_a_document_whose_process_was_killed_is_read_by_the_next_command(
 ) -> None:
     shutil.copy(ROOT / "tools" / "demo" / "site" / "flood-marks.pdf", tmp_path / "a.pdf")
     with KilledWorkers(1) as killing:
-        monkeypatch.setattr("arkaudit.datasets.graph.document_process", lambda: killing)
+        monkeypatch.setattr("arkaudit.features.datasets.graph.document_process", lambda: killing)
         killing.kills = 1
         made = make(tmp_path / "ds", [tmp_path / "a.pdf"])
         assert (made.unreadable, [row["kind"] for row in rows_in(tmp_path / "ds", "findings")]) == (

@@ -13,9 +13,9 @@ import boto3
 import pytest
 from moto.server import ThreadedMotoServer
 
-from arkaudit.datasets.columns import DATASET_TABLES
-from arkaudit.datasets.manifest import manifest_in
-from arkaudit.datasets.storage import Storage, bucket_files, objects_at
+from arkaudit.features.datasets.columns import DATASET_TABLES
+from arkaudit.features.datasets.manifest import manifest_in
+from arkaudit.features.datasets.storage import Storage, bucket_files, objects_at
 from extractors.model.errors import DatasetError, UserMistake
 from tests.cutting_proxy import cut_connections
 from tests.dataset_world import content_of, make, write_documents

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 # First, because its import inspects the whole call stack.
 import scrapy.core.downloader.contextfactory  # noqa: F401
@@ -19,6 +19,7 @@ from scrapy.crawler import Crawler
 from arkaudit import __version__
 from arkaudit.audits.resuming import ResumeDecision, fingerprint
 from arkaudit.configuration.config import Config
+from arkaudit.hooks import ArkSource
 from arkaudit.output.exits import note_faults, say
 from arkaudit.output.progress import JUDGING, Progress, RunProgress
 from crawler.model.crawl_requests import FrontierState
@@ -46,9 +47,6 @@ from extractors.model.errors import RunInterrupted
 from extractors.model.naan import Registry
 from extractors.model.urls import origin_of
 from extractors.processes.worker import WorkerExecutor
-
-if TYPE_CHECKING:
-    from arkaudit.datasets.documents import DatasetDocuments
 
 
 def crawl_plan(config: Config, seeds: Seeds) -> CrawlPlan:
@@ -91,12 +89,12 @@ class AuditInterrupted(RunInterrupted):
 
 @dataclass(slots=True)
 class Audit:
-    """A run over the documents of *seeds* or of a *dataset* and the ARKs that they cite, or over *targets*."""
+    """A run over the documents of *seeds* or of a *source* and the ARKs that they cite, or over *targets*."""
 
     config: Config
     store: Store
     seeds: Seeds | None = None
-    dataset: DatasetDocuments | None = None
+    source: ArkSource | None = None
     targets: Sequence[Target] | None = None
     readings: Mapping[str, Sequence[CandidateReading]] = field(default_factory=dict)
     """Alternative readings of targets, by request URL."""
@@ -126,7 +124,7 @@ class Audit:
         """
         if self._contacts_foreign_hosts():
             warn_if_anonymous(self.config)
-        named = [self.dataset.place] if self.dataset is not None else []
+        named = [self.source.place] if self.source is not None else []
         named += self.seeds.names if self.seeds is not None else []
         self.run_id = begin(self.config, self.store, command, named, decision)
         for folder, finding in self.seeds.folder_findings.items() if self.seeds is not None else ():
@@ -155,7 +153,7 @@ class Audit:
             *(url for ark, url in self.targets or () if not ark.is_skipped),
         ]
         # The hosts that documents cite are still unknown.
-        is_open = self.resolve and (self.seeds is not None or self.dataset is not None)
+        is_open = self.resolve and (self.seeds is not None or self.source is not None)
         return is_open or any(not config.owns(host) for host in set(map(origin_of, urls)))
 
     # -- spiders
@@ -172,14 +170,14 @@ class Audit:
         stages = []
         jobs = self.config.jobs or cores()
         executor = stack.enter_context(document_executor(jobs))
-        if self.dataset is not None:
+        if self.source is not None:
             progress.stage("documents")
-            records = self.dataset.records(self.config.resolver)
+            records = self.source.records(self.config.resolver)
             for some in batches(records, lambda record: _MENTION_BYTES * len(record.mentions)):
                 self.store.record(self.run_id, some)
                 for record in some:
                     progress.count(record)
-            for subject, finding in self.dataset.notes:
+            for subject, finding in self.source.notes:
                 self.store.record_findings(self.run_id, subject, [finding])
         if self.seeds is not None:
             documents = partial(self._documents, self.seeds, executor, progress)

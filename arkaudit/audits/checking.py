@@ -7,11 +7,12 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from arkaudit.audits.audit import Audit, AuditInterrupted, Target
 from arkaudit.audits.resuming import OpenRun, fingerprint, open_run
 from arkaudit.configuration.config import Config
+from arkaudit.hooks import ArkSource
 from arkaudit.output import output_rows as rows
 from arkaudit.output.exits import say
 from arkaudit.output.explaining import RunObservations, explanation
@@ -31,10 +32,6 @@ from extractors.model.errors import UserMistake
 from reports.hints import MOST_FAULTS, MOST_PLACES, Fault, failing_words
 from reports.languages.places import place_words
 from reports.store.known_problems import NOTHING_KNOWN, KnownProblems
-
-if TYPE_CHECKING:
-    from arkaudit.datasets.documents import DatasetDocuments
-
 
 #: Families of outcomes that the summary lists as problems, the most severe first.
 _PROBLEM_FAMILIES = (Family.FAILS, Family.UNREACHABLE)
@@ -159,24 +156,24 @@ def recovered_arks(again: Iterable[KnownArk], outcomes: Mapping[Pair, ObjectOutc
     return [one for one, outcome in now if outcome is not None and outcome.family is Family.WORKS]
 
 
-def check_dataset_arks(
-    dataset: DatasetDocuments,
+def check_source(
+    source: ArkSource,
     config: Config,
     store_file: Path | None,
     *,
     known_list: KnownProblems = NOTHING_KNOWN,
     resume: bool | None,
 ) -> CheckResult:
-    """Store the documents of a *dataset*, then resolve each ARK that they cite once at each request URL.
+    """Store the documents of a *source*, then resolve each ARK that they cite once at each request URL.
 
-    An unfinished check of the same dataset is resumed. Raises `crawler.store.StoreError`, and
-    `extractors.model.errors.UserMistake` if the dataset is unreadable or the options contradict the check to resume.
+    An unfinished check of the same source is resumed. Raises `crawler.store.StoreError`, and
+    `extractors.model.errors.UserMistake` if the source is unreadable or the options contradict the check to resume.
     """
-    seeds = [dataset.place, dataset.digest]
+    seeds = [source.place, source.digest]
     with open_run("check", seeds, config, store_file, resume=resume) as begun:
-        # A part of a dataset does not show how many more documents cite an ARK.
-        most = None if dataset.is_whole else MOST_PLACES
-        return _result_by_url(_run(begun, known_list, dataset=dataset, most_places=most))
+        # A part of the documents does not show how many more of them cite an ARK.
+        most = None if source.is_whole else MOST_PLACES
+        return _result_by_url(_run(begun, known_list, source=source, most_places=most))
 
 
 def _run(
@@ -185,11 +182,11 @@ def _run(
     targets: Sequence[Target] | None = None,
     readings: Mapping[str, Sequence[CandidateReading]] | None = None,
     *,
-    dataset: DatasetDocuments | None = None,
+    source: ArkSource | None = None,
     explain: bool = False,
     most_places: int | None = None,
 ) -> CheckRun:
-    """Run a check of *targets* or of a *dataset*; judge a finished one again by its observations."""
+    """Run a check of *targets* or of a *source*; judge a finished one again by its observations."""
     verdicts: dict[Pair, Verdict] = {}
 
     def collect(verdict: Verdict) -> None:
@@ -208,7 +205,7 @@ def _run(
             collect(verdict)
     else:
         try:
-            audit = Audit(config, store, dataset=dataset, targets=targets, readings=readings or {}, on_verdict=collect)
+            audit = Audit(config, store, source=source, targets=targets, readings=readings or {}, on_verdict=collect)
             run_id = audit.run("check", begun.decision)
         except AuditInterrupted as stopped:
             run_id, interruption = stopped.run_id, stopped

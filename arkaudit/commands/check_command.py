@@ -23,14 +23,13 @@ from arkaudit.commands.options import (
     store_file_option,
     verdict_format_option,
 )
+from arkaudit.hooks import ArkSource, plugins
 from arkaudit.output.exits import after_check, also_in, check_total, end_interrupted, exit_on, print_ending
 from extractors.model.errors import UserMistake
-from extractors.model.files import is_folder
 
 if TYPE_CHECKING:
     from arkaudit.audits.checking import CheckResult
     from arkaudit.configuration.config import Config
-    from arkaudit.datasets.documents import DatasetDocuments
     from crawler.history.rechecking import ArkSelection
 
 
@@ -81,18 +80,18 @@ def check(
 
     config = config_of(config_file, options)
     known_list = read_known(config.known.file)
-    dataset = _dataset(from_file)
+    source: ArkSource | None = plugins().hook.ark_sources(place=from_file) if from_file is not None else None
     selection = selection_of(chosen_naans, prefixes, ())
     if selection and (inventory is None or arks or from_file is not None):
         raise UserMistake("--naan and --prefix select from an --inventory alone; arkaudit recheck selects from a store")
     logged = _requests_in_logs(from_file, config)
-    from_lines = {} if dataset is not None or logged else lines_of(from_file)
+    from_lines = {} if source is not None or logged else lines_of(from_file)
     listed = _arks_of_inventory(inventory, selection)
     asked = [text for given in (*arks, *from_lines.values()) for text in split_arks(given)]
     asked += [*logged, *listed]
-    if dataset is not None and (arks or inventory is not None):
+    if source is not None and (arks or inventory is not None):
         raise UserMistake(f"{from_file} is a dataset: check other ARKs by another command")
-    if not asked and not (dataset is not None and dataset.has_arks):
+    if not asked and not (source is not None and source.has_arks):
         empty = " and ".join(str(file) for file in (from_file, inventory) if file is not None)
         of_these = f" of {selection.words}" if selection else ""
         why = f"there is no ARK in {empty}{of_these}"
@@ -103,12 +102,12 @@ def check(
         from arkaudit.audits.checking import targets
         from arkaudit.audits.forecast import print_forecast_of_arks
 
-        print_forecast_of_arks(targets(asked, config) if dataset is None else dataset.targets(config.resolver), config)
+        print_forecast_of_arks(targets(asked, config) if source is None else source.targets(config.resolver), config)
         return
-    from arkaudit.audits.checking import check_dataset_arks, check_lines
+    from arkaudit.audits.checking import check_lines, check_source
 
-    if dataset is not None:
-        done = check_dataset_arks(dataset, config, store_file, known_list=known_list, resume=resume)
+    if source is not None:
+        done = check_source(source, config, store_file, known_list=known_list, resume=resume)
     else:
         lines: defaultdict[str, list[str]] = defaultdict(list, logged)
         for number, line in from_lines.items():
@@ -137,15 +136,6 @@ def print_check(done: CheckResult, form: str, store_file: Path | None, config_fi
     total = check_total((outcome.family for outcome in done.outcomes.values()), done.lines_without_ark, done.known)
     hint = after_check(done.first_failing, store_file, config_file)
     print_ending(done.faults, done.fault_count, total, hint)
-
-
-def _dataset(source: str | None) -> DatasetDocuments | None:
-    """Return the dataset at *source*, or None if it is a file or a log."""
-    if source is None or not ("://" in source or is_folder(Path(source))):
-        return None
-    from arkaudit.datasets.documents import DatasetDocuments
-
-    return DatasetDocuments.at(source)
 
 
 def _requests_in_logs(source: str | None, config: Config) -> dict[str, list[str]]:

@@ -390,11 +390,6 @@ def after_crawl(store_file: Path, config_file: Path | None) -> str:
     return next_words(command("recheck", "--store", store_file, *with_config(config_file)))
 
 
-def after_dataset(folder: str) -> str:
-    """Return the hint after a dataset was made."""
-    return next_words(command("check", "--from", folder, "--store", "audit.db", "--contact", "you@example.org"))
-
-
 def after_extract(places: Sequence[str], config_file: Path | None) -> str:
     """Return the hint after the ARKs of documents were printed.
 

@@ -8,7 +8,7 @@ from typing import Any
 from sqlalchemy import JSON
 from sqlalchemy import Column as StoredColumn
 
-from arkaudit.datasets.columns import DATASET_TABLES
+from arkaudit.features.datasets.columns import DATASET_TABLES
 from crawler.model import schema
 from extractors.mentions.rows import FlatColumn
 from extractors.model.ark import Remark
@@ -39,7 +39,7 @@ Tokens are defined at the end: [reasons](#reasons), [spellings](#spellings), [ou
 and empty in a file.
 
 This page is generated from `crawler/model/schema.py`, `reports/tables/report_tables.py` and
-`arkaudit/datasets/columns.py` by `make generated`.
+`arkaudit/features/datasets/columns.py` by `make generated`.
 """
 _STORED = f"""## Stored
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import extractors
 from arkaudit import __version__
-from arkaudit.datasets.storage import InputFile
+from arkaudit.features.datasets.storage import InputFile
 from extractors.model.check_characters import DECLARED
 from extractors.model.documents import Finding
 from extractors.model.errors import UserMistake

@@ -9,18 +9,19 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from arkaudit.datasets.cluster import local_client, remote_client, require_dask
-from arkaudit.datasets.columns import DATASET_TABLES
-from arkaudit.datasets.graph import DatasetMaker, FinishedDataset
-from arkaudit.datasets.manifest import MANIFEST, damage_in, manifest_in
-from arkaudit.datasets.parts import FolderFinding, parts_of
-from arkaudit.datasets.passes import READ
-from arkaudit.datasets.storage import SCRATCH, InputFile, Storage, is_object, network_errors, objects_at
-from arkaudit.output.exits import EXIT_FINDING, EXIT_UNFINISHED, after_dataset, end, say
+from arkaudit.features.datasets.cluster import local_client, remote_client, require_dask
+from arkaudit.features.datasets.columns import DATASET_TABLES
+from arkaudit.features.datasets.graph import DatasetMaker, FinishedDataset
+from arkaudit.features.datasets.manifest import MANIFEST, damage_in, manifest_in
+from arkaudit.features.datasets.parts import FolderFinding, parts_of
+from arkaudit.features.datasets.passes import READ
+from arkaudit.features.datasets.storage import SCRATCH, InputFile, Storage, is_object, network_errors, objects_at
+from arkaudit.output.exits import EXIT_FINDING, EXIT_UNFINISHED, command, end, say
 from arkaudit.output.progress import Progress
 from crawler.spiders.seeds import Seeds
 from extractors.documents import TRIAL_PREFIX, document_name, unwritable_reason
 from extractors.model.errors import DatasetError, UserMistake
+from reports.hints import next_words
 from reports.languages.display import count_noun
 
 
@@ -93,7 +94,8 @@ def make_dataset(places: Sequence[str], out: str, *, workers: str, part_bytes: i
         names = ", ".join(made.first_unreadable)
         say(f"{count_noun(made.unreadable, 'document')} could not be read (reasons: table findings): {names}")
     if tables["mentions"].rows:
-        say(after_dataset(out))
+        check = command("check", "--from", out, "--store", "audit.db", "--contact", "you@example.org")
+        say(next_words(check))
     return made
 
 

@@ -12,9 +12,9 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from arkaudit.datasets.columns import DATASET_TABLES, MENTIONS, DatasetTable, schema_of
-from arkaudit.datasets.manifest import Manifest, damage_in, manifest_in
-from arkaudit.datasets.storage import Storage, is_object, network_errors
+from arkaudit.features.datasets.columns import DATASET_TABLES, MENTIONS, DatasetTable, schema_of
+from arkaudit.features.datasets.manifest import Manifest, damage_in, manifest_in
+from arkaudit.features.datasets.storage import Storage, is_object, network_errors
 from crawler.model.observations import CitedMention, DecidedOn, DocumentOutcome, DocumentRecord, now
 from extractors.mentions.mention import Mention
 from extractors.model.ark import Ark

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from uuid import uuid4
 
 from arkaudit import __version__
-from arkaudit.datasets.cluster import document_process
-from arkaudit.datasets.columns import DATASET_TABLES
-from arkaudit.datasets.evidence import DatasetEvidence
-from arkaudit.datasets.manifest import FORMAT_VERSION, MANIFEST, OWN_FILE, Manifest, TableFile, TableFiles
-from arkaudit.datasets.parts import PART_BYTES, FolderFinding, Part, done_and_left, fingerprint
-from arkaudit.datasets.passes import (
+from arkaudit.features.datasets.cluster import document_process
+from arkaudit.features.datasets.columns import DATASET_TABLES
+from arkaudit.features.datasets.evidence import DatasetEvidence
+from arkaudit.features.datasets.manifest import FORMAT_VERSION, MANIFEST, OWN_FILE, Manifest, TableFile, TableFiles
+from arkaudit.features.datasets.parts import PART_BYTES, FolderFinding, Part, done_and_left, fingerprint
+from arkaudit.features.datasets.passes import (
     READ,
     decide_part,
     decided_source,
@@ -28,7 +28,7 @@ from arkaudit.datasets.passes import (
     read_part,
     table_file,
 )
-from arkaudit.datasets.storage import SCRATCH, InputFile, Storage, reason_of
+from arkaudit.features.datasets.storage import SCRATCH, InputFile, Storage, reason_of
 from arkaudit.output.exits import say
 from arkaudit.output.progress import Progress
 from extractors.model.check_characters import DECLARED, declare

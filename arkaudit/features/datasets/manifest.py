@@ -7,9 +7,9 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from arkaudit.datasets.columns import DATASET_TABLES
-from arkaudit.datasets.parts import DIGEST_DIGITS
-from arkaudit.datasets.storage import Storage
+from arkaudit.features.datasets.columns import DATASET_TABLES
+from arkaudit.features.datasets.parts import DIGEST_DIGITS
+from arkaudit.features.datasets.storage import Storage
 from extractors.model.errors import UserMistake
 from extractors.processes.codec import from_json, to_plain
 

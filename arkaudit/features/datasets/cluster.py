@@ -15,7 +15,7 @@ from functools import cache
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
-from arkaudit.datasets.storage import reason_of
+from arkaudit.features.datasets.storage import reason_of
 from arkaudit.output.exits import say
 from extractors.isolated import document_executor
 from extractors.model.errors import UserMistake

@@ -18,11 +18,11 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from arkaudit.datasets.columns import DATASET_TABLES, DOCUMENTS, FINDINGS, MENTIONS, ParquetFile, schema_of
-from arkaudit.datasets.evidence import DatasetEvidence, learn
-from arkaudit.datasets.manifest import FINISHED_FILE, TableFile, is_sound
-from arkaudit.datasets.parts import DIGEST_DIGITS, Part, digest_of
-from arkaudit.datasets.storage import InputFile, Storage, is_object, object_copy
+from arkaudit.features.datasets.columns import DATASET_TABLES, DOCUMENTS, FINDINGS, MENTIONS, ParquetFile, schema_of
+from arkaudit.features.datasets.evidence import DatasetEvidence, learn
+from arkaudit.features.datasets.manifest import FINISHED_FILE, TableFile, is_sound
+from arkaudit.features.datasets.parts import DIGEST_DIGITS, Part, digest_of
+from arkaudit.features.datasets.storage import InputFile, Storage, is_object, object_copy
 from arkaudit.output.exits import say
 from crawler.model.resolving import citation_urls
 from extractors import two_passes

@@ -82,7 +82,7 @@ def dataset_make(
     arkaudit dataset make papers/ --out dataset/
     arkaudit dataset make --from list.txt.gz --out dataset/ --workers 8
     """
-    from arkaudit.datasets.command import make_dataset, print_amount
+    from arkaudit.features.datasets.making import make_dataset, print_amount
 
     places = (*places, *listed_places(from_file)) if from_file is not None else places
     if not places:
@@ -110,6 +110,6 @@ def dataset_check(place: str) -> None:
     \b
     arkaudit dataset check dataset/
     """
-    from arkaudit.datasets.command import check_dataset
+    from arkaudit.features.datasets.making import check_dataset
 
     check_dataset(place)
