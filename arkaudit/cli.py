@@ -31,8 +31,6 @@ from extractors.model.errors import UserMistake
 
 def with_output_options(command: click.Command) -> click.Command:
     """Add ``--quiet`` and ``--color`` to a command, or to each command of a group."""
-    from arkaudit.commands.options import WordChoice
-
     if isinstance(command, click.Group):
         for subcommand in command.commands.values():
             with_output_options(subcommand)
@@ -47,7 +45,7 @@ def with_output_options(command: click.Command) -> click.Command:
             ),
             click.Option(
                 ["--color"],
-                type=WordChoice(list(_VARIABLES)),
+                type=click.Choice(list(_VARIABLES)),
                 default="auto",
                 show_default=True,
                 expose_value=False,
