@@ -84,7 +84,6 @@ _COMMANDS = {
     "extract": ("extract_command", "Find and repair the ARKs that documents cite."),
     "known": ("known_command", "Add to the list of known problems, or check it."),
     "notify": ("schedule_command", "Notify people of the changes that a run found."),
-    "overview": ("schedule_command", "Write a page about all audits of a configuration."),
     "recheck": ("recheck_command", "Check ARKs of a store again: those that are due, or a selection."),
     "registry": ("upkeep_commands", "Look up who assigns ARKs under a NAAN, and where they resolve."),
     "report": ("report_command", "Write tables and a page from a store."),

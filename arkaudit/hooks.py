@@ -130,6 +130,16 @@ def report_formats() -> Mapping[str, tuple[str, str]]:
     """
 
 
+@hookspec
+def after_run(config: Config, config_file: Path) -> None:
+    """Do what follows the run of a named audit, with *config* from *config_file*, after the scheduler has made it::
+
+    @hookimpl
+    def after_run(config, config_file):
+        subprocess.run(["rsync", "-a", f"{config.out}/", "web.example:/srv/audits"])
+    """
+
+
 @cache
 def plugins() -> pluggy.PluginManager:
     """Return the plug-ins: the features and the installed packages. Raises `UserMistake` for one that can't be loaded."""

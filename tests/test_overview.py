@@ -11,14 +11,14 @@ from bs4 import BeautifulSoup
 from lxml import etree
 
 from arkaudit.configuration.config_files import load_audits
+from arkaudit.features.overview.feed import atom_feed
+from arkaudit.features.overview.status import ArkChange, AuditRow, AuditStatus
+from arkaudit.features.overview.writing import write_overview
 from arkaudit.schedules.last_run import FOLDER, LastRunFile
-from arkaudit.schedules.overview import write_overview
 from crawler.store.store import Store
 from reports.exports import write_report
-from reports.formats.feed import atom_feed
 from reports.languages import LANGUAGES
 from reports.store.frames import load_frames
-from reports.tables.audit_status import ArkChange, AuditRow, AuditStatus
 from reports.tables.headline import Counts
 from tests.browser import Page, barriers, browser_page, needs_browser
 from tests.loopback import run_command
@@ -169,8 +169,8 @@ def test_hostile_texts_stay_texts() -> None:
     [entry] = root.iter(f"{ATOM}entry")
     assert (entry.findtext(f"{ATOM}title") or "").endswith(shown)
     assert entry.find(f"{ATOM}link").get("href").startswith("https://a.example/r/#ark=ark%3A1%2F%3C%2Ftitle")  # type: ignore[union-attr]
+    from arkaudit.features.overview.page import overview_page
     from reports.languages import LanguageChoice
-    from reports.page.overview import overview_page
 
     unread = replace(status, counts=Counts(), caveats=("unread",))
     rows = [AuditRow("x", status), AuditRow("y", fault=evil), AuditRow("z", unread)]

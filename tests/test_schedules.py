@@ -17,10 +17,8 @@ from typing import Any
 
 import pytest
 
-from arkaudit.configuration.config_files import load_audits
 from arkaudit.configuration.schedule import Schedule
 from arkaudit.schedules.last_run import AuditRunning, Due, LastRun, LastRunFile, due_now
-from arkaudit.schedules.overview import write_overview
 from extractors.model.errors import UserMistake
 from tests.interrupted import Command
 from tests.loopback import RawServer, reply, run_command, select
@@ -353,11 +351,6 @@ def test_three_at_once_run_once_and_the_losers_end_with_0(tmp_path: Path) -> Non
         with ExitStack() as stack:
             all_at_once = [stack.enter_context(Command(["schedule", "due", "-c", config])) for _ in range(3)]
             assert [one.exit_code() for one in all_at_once] == [0, 0, 0], [one.errors for one in all_at_once]
-    kept = file_of(tmp_path).with_suffix(".status.json")
-    by_run = kept.read_bytes()
-    kept.unlink()
-    write_overview(load_audits(config), config, tmp_path / "site", NOW)
-    assert kept.read_bytes() == by_run, "the run keeps the status that the overview would read from its store"
     assert last_run(tmp_path)["exit_code"] == 0
     assert runs_of(tmp_path) == ["finished"]
 

@@ -24,6 +24,7 @@ TRANSLATED: Final = tuple(code for code in NAMES if code != "en")
 #: Files with sentences, and Babel's methods to extract them.
 _SOURCES: Final = {
     "reports": [("**.py", "python"), ("**.j2", "jinja2")],
+    "arkaudit/features/overview": [("**.py", "python"), ("**.j2", "jinja2")],
     "arkaudit/output": [("reporting.py", "python")],
     "arkaudit/schedules": [("living_issue.py", "python")],
 }

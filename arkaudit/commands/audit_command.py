@@ -139,7 +139,6 @@ def run(
     from arkaudit.audits.resuming import note_reported, open_run
     from arkaudit.output.reporting import report_on
     from arkaudit.schedules.notification import send_news
-    from arkaudit.schedules.overview import keep_status, status_key
     from crawler.model.observations import Problem
     from reports.languages import LanguageChoice
     from reports.store.known_problems import UNREADABLE, read_known
@@ -168,7 +167,6 @@ def run(
             is_read = begun.store.has_read_seed(run_id)
             unread = [words for words, _ in begun.store.unread(run_id)]
             dead_sources = begun.store.dead_sources(run_id)
-        key = status_key(store_file, config.known.file)
         reported = report_on(
             store_file,
             out,
@@ -178,16 +176,10 @@ def run(
             known_list=known_list,
             language_choice=LanguageChoice.parse(lang or config.report.lang),
             is_ending=True,
-            has_status=config.name is not None,
         )
-        is_unchanged = key is not None and key == status_key(store_file, config.known.file)
         if config.notify.is_wanted:
             send_news(config, store_file, reported.report, known_list=known_list, config_file=config_file)
         note_reported(store_file, run_id)
-        # Sending the news and noting the report have changed the store, but nothing that the status shows.
-        key = status_key(store_file, config.known.file)
-        if key is not None and is_unchanged and reported.status and config.name and config_file:
-            keep_status(config.name, config_file, key, reported.status)
         if not is_read:
             end_unread("no seed", unread)
         today = datetime.now(UTC).date()
@@ -205,11 +197,10 @@ def _refuse_mistakes(config: Config, store_file: Path, out: Path | None, formats
     if config.inventory is not None:
         read_inventory(config.inventory)
     check_channels(config)
+    config.check()
     refuse_foreign(real_path(store_file))
     if out is not None:
         check_out(out, formats)
-    if config.overview.out is not None:
-        check_out(config.overview.out, ())
 
 
 @contextmanager

@@ -32,6 +32,10 @@ optional_config_option = config_option(help="The configuration (arkaudit.toml)."
 """The option of commands that may read a configuration."""
 required_config_option = config_option(required=True, help="The configuration.")
 """The option of commands that need a configuration."""
+audits_option = config_option(
+    default=Path("arkaudit.toml"), show_default=True, help="The configuration with the audits."
+)
+"""The option of commands about the named audits of a configuration."""
 
 
 class SettingOption(click.Option):

@@ -1,4 +1,4 @@
-"""The commands `schedule`, `notify` and `overview`."""
+"""The commands `schedule` and `notify`."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ import click
 
 from arkaudit.commands.options import (
     audit_option,
+    audits_option,
     config_of,
-    config_option,
-    file_option,
     flag,
     required_config_option,
     store_file_option,
     table_option,
 )
 from arkaudit.configuration.schedule import Schedule
+from arkaudit.hooks import plugins
 from arkaudit.output.exits import EXIT_FINDING, EXIT_INTERRUPTED, EXIT_MISTAKE, EXIT_UNFINISHED, closed, say
 from arkaudit.schedules.last_run import FOLDER, Due, LastRun, LastRunFile, due_now
 from extractors.model.errors import UserMistake
@@ -54,11 +54,8 @@ def schedule() -> None:
     """
 
 
-_SCHEDULED = config_option(default=Path("arkaudit.toml"), show_default=True, help="The configuration with the audits.")
-
-
 @schedule.command("list", short_help="Show the next run and the last result of each audit.")
-@_SCHEDULED
+@audits_option
 @table_option
 def schedule_list(config_file: Path, form: str) -> None:
     """Print the next run and the last result of each audit."""
@@ -72,7 +69,7 @@ def schedule_list(config_file: Path, form: str) -> None:
 
 
 @schedule.command("due", short_help="Run the audits that are due, and exit.")
-@_SCHEDULED
+@audits_option
 @flag("--dry-run", help="Only print the audits that are due.")
 def schedule_due(config_file: Path, dry_run: bool) -> None:
     """Run the audits that are due, one after the other, and exit with the highest of their exit codes.
@@ -94,7 +91,7 @@ def schedule_due(config_file: Path, dry_run: bool) -> None:
 
 
 @schedule.command("run", short_help="Keep running, and start each audit when it is due.")
-@_SCHEDULED
+@audits_option
 def schedule_run(config_file: Path) -> None:
     """Keep running, and run each audit when it is due, one after the other; missed and unfinished ones first.
 
@@ -125,29 +122,6 @@ def notify(config_file: Path, audit: str | None, store_file: Path | None, run_id
         sys.exit(EXIT_FINDING)
 
 
-@click.command()
-@_SCHEDULED
-@file_option("--out", help="The folder of the page.  [default: `out` of the section `overview`]")
-def overview(config_file: Path, out: Path | None) -> None:
-    """Write a page with a row for each named audit: its verdict, its trend, the age of its last check, its last change.
-
-    Each audit also gets an Atom feed of its changes. No request is sent.
-
-    \b
-    arkaudit overview -c arkaudit.toml --out site
-    """
-    from arkaudit.configuration.config_files import load_audits
-    from arkaudit.schedules.overview import write_overview
-
-    audits = load_audits(config_file)
-    out = out or audits[None].overview.out
-    if out is None:
-        raise UserMistake("name the folder of the overview by --out, or by out in the section [overview]")
-    code = write_overview(audits, config_file, out, datetime.now(UTC))
-    say(f"the overview is at {out / 'index.html'}")
-    sys.exit(code)
-
-
 # -- Each audit runs in a child process, because Twisted's reactor can be started only once in a process.
 
 #: Maximum wait between two checks for due audits, which include unfinished ones.
@@ -165,8 +139,7 @@ class ScheduledAudit:
     name: str
     schedule: Schedule
     last_run: LastRunFile
-    has_overview: bool
-    """True if the overview is written after each of its runs."""
+    config: Config
 
     def due(self, now: datetime) -> Due | None:
         """Return the moment for which the audit has to run now; None also while it is running."""
@@ -177,12 +150,7 @@ def scheduled_audits(audits: Mapping[str | None, Config], config_file: Path) -> 
     """Return the audits of a configuration that have a schedule, in order."""
     folder = config_file.parent / FOLDER
     return [
-        ScheduledAudit(
-            name,
-            Schedule.parse(config.schedule, config.timezone),
-            LastRunFile(folder, name),
-            has_overview=config.overview.out is not None,
-        )
+        ScheduledAudit(name, Schedule.parse(config.schedule, config.timezone), LastRunFile(folder, name), config)
         for name, config in audits.items()
         if name is not None and config.schedule is not None
     ]
@@ -226,10 +194,9 @@ class Runs:
         say(f"{name}: ended with {how}, after {time.monotonic() - begun:.0f} s")
         return code
 
-    def write_overview(self) -> None:
-        """Write the overview of all audits, in a process of its own; a failure changes no exit code."""
-        command = [*OWN_PROCESS, "overview", "--quiet", "-c", str(self._config_file)]
-        subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, check=False)
+    def finish(self, audit: ScheduledAudit) -> None:
+        """Let plug-ins do what follows a run."""
+        plugins().hook.after_run(config=audit.config, config_file=self._config_file)
 
     def stop(self) -> None:
         """Start no more runs, and end the running one: it finishes requests in flight, until a second signal.
@@ -289,8 +256,7 @@ def _run_if_due(audit: ScheduledAudit, runs: Runs, now: datetime) -> tuple[int |
         if due is None:
             return None, ""
         code = runs.run(audit.name, due)
-        if audit.has_overview:
-            runs.write_overview()
+        runs.finish(audit)
         return code, ""
     # An unusable file must not stop the other audits.
     except UserMistake as problem:

@@ -58,6 +58,9 @@ class Section(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
+    def check(self) -> None:
+        """Look at what a run will use, without writing. Raises `UserMistake`."""
+
 
 PluginSection = TypeVar("PluginSection", bound=Section)
 
@@ -303,13 +306,6 @@ class ReportOptions(Section):
     to the reader's browser."""
 
 
-class Overview(Section):
-    """Options for the overview of all audits."""
-
-    out: FilePath | None = None
-    """The folder of its files. The scheduler writes them after each run."""
-
-
 class KnownList(Section):
     """Options for known problems."""
 
@@ -355,7 +351,12 @@ class Config(Section):
     notify: Notify = Notify()
     report: ReportOptions = ReportOptions()
     known: KnownList = KnownList()
-    overview: Overview = Overview()
+
+    def check(self) -> None:
+        """Look at what the sections of plug-ins will use in a run. Raises `UserMistake`."""
+        for name in type(self).model_fields:
+            if isinstance(section := getattr(self, name), Section):
+                section.check()
 
     @property
     def check_characters(self) -> dict[str, bool]:

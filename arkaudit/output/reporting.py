@@ -32,7 +32,6 @@ from reports.store.inventory import read_inventory
 from reports.store.known_problems import NOTHING_KNOWN, UNREADABLE, KnownProblems
 from reports.tables import overviews
 from reports.tables.ark_statuses import FAMILY_COLUMNS
-from reports.tables.audit_status import AuditStatus, status_of
 from reports.tables.changes import events_to_report
 from reports.tables.definitions import rows_of
 from reports.tables.failing import former_causes
@@ -54,8 +53,6 @@ class WrittenReport:
     report: Report
     tokens: Sequence[str]
     """Outcomes, states and events for `--fail-on`, without known problems."""
-    status: AuditStatus | None = None
-    """The current state of the audit, if it was wanted and the report is about it."""
     is_whole: bool = True
     """False if a requested format failed."""
 
@@ -78,7 +75,6 @@ def report_on(
     known_list: KnownProblems = NOTHING_KNOWN,
     language_choice: LanguageChoice | None = None,
     is_ending: bool = False,
-    has_status: bool = False,
     targets_for: str | None = None,
 ) -> WrittenReport:
     """Print the summary of a run and write its report into *out*; if a format fails, the others are still written.
@@ -139,10 +135,7 @@ def report_on(
         why = exits.redact(" ".join(f"{type(problem).__name__}: {problem}".split()))[:_LONGEST_REASON]
         words = f"the report could not be made as {name}, which is a bug of arkaudit: {why}"
         say(words, level=logging.ERROR)
-    status = status_of(report, store) if has_status and not frames.is_alone else None
-    # Without a result of this run, the last one before it is the current state.
-    current = None if status is None or {"unfinished", "unread"} & {*status.caveats} else status
-    return WrittenReport(report, _tokens(frames, known_list), current, is_whole=not failed)
+    return WrittenReport(report, _tokens(frames, known_list), is_whole=not failed)
 
 
 def _write_targets(frames: Frames, out: Path, layout: str | None) -> None:

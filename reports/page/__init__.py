@@ -9,13 +9,16 @@ if TYPE_CHECKING:
 
 
 def template(name: str, package: str = "reports.page") -> Template:
-    """Return the template *name* of a *package*: values are escaped, and a missing value is an error."""
-    from jinja2 import Environment, PackageLoader, StrictUndefined
+    """Return the template *name* of a *package*: values are escaped, and a missing value is an error.
+
+    It can include the templates of the report page.
+    """
+    from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 
     from reports.languages.display import escape_invisible, heading
 
     environment = Environment(
-        loader=PackageLoader(package),
+        loader=ChoiceLoader([PackageLoader(package), PackageLoader(__name__)]),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 from markupsafe import Markup
@@ -53,6 +53,9 @@ from reports.tables.persistence import runs
 from reports.tables.report_tables import TABLES
 from reports.tables.summary import REQUESTS_SENT, sentences
 from reports.tables.wording import FAILURE_MEANINGS, FAMILY_MEANINGS, TOKEN_NAMES
+
+if TYPE_CHECKING:
+    from jinja2 import Template
 
 #: Number of causes with a card.
 MOST_CAUSES = 12
@@ -176,15 +179,23 @@ def page_pieces(
     }
     library = (_HERE / "static" / CHART_LIBRARY).read_text("utf-8")
     return multilingual_page(
-        "page", values, texts, SCRIPTS, scripted, told, language_choice=language_choice, data=data, library=library
+        template("page.html.j2"),
+        values,
+        texts,
+        SCRIPTS,
+        scripted,
+        told,
+        language_choice=language_choice,
+        data=data,
+        library=library,
     )
 
 
 def multilingual_page(
-    name: str,
+    whole: Template,
     values: Mapping[str, Any],
     texts: Texts,
-    script_names: Sequence[str],
+    script_names: Sequence[str | Path],
     scripted: Mapping[str, Any],
     told: Mapping[str, Any],
     *,
@@ -192,13 +203,13 @@ def multilingual_page(
     data: Mapping[str, str] = MappingProxyType({}),
     library: str = "",
 ) -> Iterator[bytes]:
-    """Yield a page from the template *name* and *values* with marks of *texts*.
+    """Yield a page from the template *whole* and *values* with marks of *texts*.
 
-    Its scripts get *told*, and *scripted* by language; *data* and *library* are embedded in it.
+    A script of another package is named by its path. The scripts get *told*, and *scripted* by language; *data* and
+    *library* are embedded in the page.
     """
     style = (_HERE / "templates" / "page.css").read_text("utf-8")
     scripts = [(_HERE / "static" / script).read_text("utf-8") for script in script_names]
-    whole = template(f"{name}.html.j2")
     values = {
         **values,
         "lang": texts.mark(lambda language: language.code),

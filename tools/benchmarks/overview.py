@@ -9,9 +9,9 @@ import tempfile
 import time
 from pathlib import Path
 
-from arkaudit.schedules.overview import keep_status, status_key
+from arkaudit.features.overview.status import status_of
+from arkaudit.features.overview.writing import keep_status, status_key
 from reports.store.frames import load_frames
-from reports.tables.audit_status import status_of
 from reports.tables.report_tables import Report
 from tools.benchmarks.stores import make_store
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from urllib.parse import quote
 from xml.etree import ElementTree
 
+from arkaudit.features.overview.status import AuditStatus
 from reports.formats.junit import xml_text
 from reports.languages import Language
 from reports.languages.display import escape_invisible
-from reports.tables.audit_status import AuditStatus
 from reports.tables.headline import headline
 from reports.tables.wording import CHANGE_NAMES
 

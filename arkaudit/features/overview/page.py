@@ -5,19 +5,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import datetime
+from pathlib import Path
 from typing import Any
 
+from arkaudit.features.overview.status import CAVEATS, AuditRow, AuditStatus
 from crawler.model.observations import Family
 from reports.languages import LANGUAGES, Language, LanguageChoice
 from reports.languages.display import escape_invisible
+from reports.page import template
 from reports.page.document import multilingual_page
 from reports.page.over_time import alive_words, axis_start, share_of_links
 from reports.page.translations import Texts
-from reports.tables.audit_status import CAVEATS, AuditRow, AuditStatus
 from reports.tables.headline import headline
 from reports.tables.wording import CHANGE_NAMES
 
-_SCRIPTS = ("data.js", "language.js", "overview.js")
+_SCRIPTS = ("data.js", "language.js", Path(__file__).with_name("overview.js"))
 #: Width and height of a trend, and the space around its line, in units of its picture.
 _WIDTH, _HEIGHT, _MARGIN = 120, 32, 4
 
@@ -35,7 +37,13 @@ def overview_page(rows: Sequence[AuditRow], now: datetime, language_choice: Lang
     }
     scripted: dict[str, dict[str, Any]] = {code: {"code": code} for code in LANGUAGES}
     pieces = multilingual_page(
-        "overview", values, texts, _SCRIPTS, scripted, {"tables": {}}, language_choice=language_choice
+        template("overview.html.j2", __package__),
+        values,
+        texts,
+        _SCRIPTS,
+        scripted,
+        {"tables": {}},
+        language_choice=language_choice,
     )
     return b"".join(pieces).decode()
 

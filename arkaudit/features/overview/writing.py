@@ -16,6 +16,9 @@ from filelock import FileLock
 from arkaudit import __version__
 from arkaudit.configuration.config import Config
 from arkaudit.configuration.schedule import Schedule
+from arkaudit.features.overview.feed import FEED, atom_feed
+from arkaudit.features.overview.page import overview_page
+from arkaudit.features.overview.status import AuditRow, AuditStatus, status_of
 from arkaudit.output.exits import EXIT_UNFINISHED, code_of, say
 from arkaudit.schedules.last_run import FOLDER, LastRunFile
 from crawler.model.durable_files import durable_file
@@ -24,13 +27,10 @@ from crawler.store.files import real_path
 from extractors.model.errors import ArkauditError, UserMistake
 from extractors.model.files import is_file, path_exists
 from reports.exports import INDEX, staging_folder
-from reports.formats.feed import FEED, atom_feed
 from reports.languages import LanguageChoice
-from reports.page.overview import overview_page
 from reports.store.frames import load_frames
 from reports.store.known_problems import read_known
 from reports.store.store_reading import stamp_at_rest
-from reports.tables.audit_status import AuditRow, AuditStatus, status_of
 from reports.tables.report_tables import Report
 
 logger = logging.getLogger(__name__)
