@@ -66,7 +66,7 @@ def scrapy_settings(config: Config) -> Mapping[str, object]:
 
     @hookimpl
     def scrapy_settings(config):
-        return {"ARKAUDIT_SIGNER": Signer(config.section("identity", Identity))}
+        return {"ARKAUDIT_SIGNER": Signer(config.section(Identity))}
     """
 
 
@@ -132,7 +132,7 @@ def report_formats() -> Mapping[str, tuple[str, str]]:
 
 @hookspec
 def after_run(config: Config, config_file: Path) -> None:
-    """Do what follows the run of a named audit, with *config* from *config_file*, after the scheduler has made it::
+    """Do what follows a scheduled run of the audit *config* in *config_file*; a failure changes no exit code::
 
     @hookimpl
     def after_run(config, config_file):

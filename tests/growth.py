@@ -36,8 +36,8 @@ def growth(work: Callable[[int], object], size: int) -> float:
 
     Other programs make times longer, by less than three doublings of work that is not linear: for eight times the size,
     linear work takes eight times as long, and quadratic work 64 times. The least times count. A size that takes longer
-    than `LONGEST_S` is halved. As long as the growth is
-    not linear, more attempts are made: eight at least, and for two seconds of CPU.
+    than `LONGEST_S` is halved. As long as the growth is not linear, more attempts are made: eight at least, and for two
+    seconds of CPU.
     """
     while (taken := seconds(lambda: work(size))) > LONGEST_S:  # noqa: B023
         size //= 2

@@ -4,6 +4,7 @@ import os
 import re
 import subprocess
 import sys
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -124,6 +125,28 @@ NAMES = text_format("names.txt", lambda report: "".join(f"{ark}\\n" for ark in r
     audited = run(tmp_path, "run", "a.txt", "--only-routed", "--out", "report", "--format", "names")
     assert (tmp_path / "report/names.txt").read_text() == "ark:12345/x5\n", audited.stderr
     assert "names: the ARKs, one on each line" in " ".join(run(tmp_path, "report", "--help").stdout.split())
+
+
+def test_plugin_acts_after_a_scheduled_run_and_its_failure_changes_no_exit_code(tmp_path: Path) -> None:
+    module = """
+from arkaudit.hooks import hookimpl
+
+@hookimpl
+def after_run(config, config_file):
+    (config_file.parent / f"{config.name}.done").touch()
+    raise ValueError("the disk of the web server is full")
+"""
+    install(tmp_path, "copying", module)
+    (tmp_path / "a.txt").write_text("no ARK")
+    (tmp_path / "arkaudit.toml").write_text(
+        'network.only_routed = true\n[audits.daily]\nseeds = ["a.txt"]\nschedule = "0 3 * * *"\n'
+    )
+    run(tmp_path, "schedule", "due")  # the schedule is seen for the first time
+    for file in tmp_path.rglob("daily*.json"):
+        file.write_text(file.read_text().replace(str(datetime.now(UTC).year), "2020"))
+    done = run(tmp_path, "schedule", "due")
+    assert (done.returncode, (tmp_path / "daily.done").exists()) == (0, True), done.stderr
+    assert "daily: a plug-in failed after the run: ValueError: the disk of the web server is full" in done.stderr
 
 
 @pytest.mark.parametrize(

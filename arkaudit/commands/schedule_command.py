@@ -195,8 +195,13 @@ class Runs:
         return code
 
     def finish(self, audit: ScheduledAudit) -> None:
-        """Let plug-ins do what follows a run."""
-        plugins().hook.after_run(config=audit.config, config_file=self._config_file)
+        """Let plug-ins do what follows a run; a failure changes no exit code."""
+        try:
+            plugins().hook.after_run(config=audit.config, config_file=self._config_file)
+        # Whatever a foreign module raises.
+        except Exception as problem:
+            words = f"{audit.name}: a plug-in failed after the run: {type(problem).__name__}: {problem}"
+            say(words, level=logging.ERROR)
 
     def stop(self) -> None:
         """Start no more runs, and end the running one: it finishes requests in flight, until a second signal.
