@@ -255,7 +255,10 @@ class MentionReader:
         chars, text = self._builder.chars, self._text
         glued = GLUED_SENTENCE.search(chars) if self._block.role is Role.TEXT and self._linked is None else None
         following = _NEXT_SENTENCE.match(text, self._builder.end)
-        if glued is None or not any(map(str.isdigit, self._builder.name[: -len(glued[0])])):
+        if glued is None:
+            return
+        has_digits = any(map(str.isdigit, self._builder.name[: -len(glued[0])]))
+        if not has_digits and glued["number"] is None:
             return
         is_prose = self._is_in_prose()
         is_sentence = glued["number"] is None or bool(following and following[0].strip())
@@ -266,7 +269,7 @@ class MentionReader:
         has_periods = "." in chars.removesuffix(glued[0])
         is_dotted = has_periods or (whole is not None and dotted_form(whole) in self._evidence.qualifiers)
         is_name = is_dotted if glued["number"] else glued[0][1:].lower() in FILE_SUFFIXES
-        is_cut = is_prose and is_sentence and not is_name
+        is_cut = is_prose and is_sentence and has_digits and not is_name
         if is_cut:
             self._builder.cut(len(glued[0]))
         reason = Reason.ATTACHED_WORD_REMOVED if is_cut else Reason.ATTACHED_WORD_KEPT
