@@ -10,8 +10,6 @@ LINEAR = 2.6
 #: The size is doubled so many times.
 DOUBLINGS = 3
 SIZES = 2**DOUBLINGS
-#: Seconds of work for the smallest size.
-LONGEST_S = 0.1
 
 
 def seconds(work: Callable[[], object], times: int = 1) -> float:
@@ -35,13 +33,10 @@ def growth(work: Callable[[int], object], size: int) -> float:
     """Return how many times as long *work* takes for twice the *size*, on average over eight times the size.
 
     Other programs make times longer, by less than three doublings of work that is not linear: for eight times the size,
-    linear work takes eight times as long, and quadratic work 64 times. The least times count. A size that takes longer
-    than `LONGEST_S` is halved. As long as the growth is not linear, more attempts are made: eight at least, and for two
-    seconds of CPU.
+    linear work takes eight times as long, and quadratic work 64 times. The least times count. As long as the growth is
+    not linear, more attempts are made: eight at least, and for two seconds of CPU.
     """
-    while (taken := seconds(lambda: work(size))) > LONGEST_S:  # noqa: B023
-        size //= 2
-    small, large = max(taken, 1e-6), math.inf
+    small = large = math.inf
     attempts, began = 0, time.thread_time()
     while attempts < 8 or time.thread_time() - began < 2:
         attempts += 1
