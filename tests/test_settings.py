@@ -249,20 +249,19 @@ CASES: dict[str, Case] = {
     "report.lang": Case(("en", "fr"), RUN, lambda seen: seen.report()),
     "known.file": Case((None, "known.csv"), RUN, lambda seen: seen.report()),
 }
-#: Settings whose effect needs a browser, a mail server or an archive, with the test that has it; and why others have none.
+#: Settings that need a browser, a mail server or an archive, with the file of the test; others with the reason.
 ELSEWHERE = {
-    "name": "the key of a named audit, in tests/test_schedules.py",
+    "name": "the key of the table of a named audit",
     "jobs": "results do not depend on it",
     "identity.key": "test_identity.py",
     "identity.agent": "test_identity.py",
     "network.ca_file": "test_certificates.py",
-    "resolve.maptr": "test_maptr.py",
-    "resolve.direct": "test_exactness.py",
+    "resolve.maptr": "not shown: tests/test_maptr.py has the look-up without the setting",
+    "resolve.direct": "test_asking.py",
     "memento.max_age": "test_archived_copies.py",
-    **{
-        f"render.{name}": "test_rendering.py" for name in ("enabled", "browser", "max_requests", "max_bytes", "seconds")
-    },
+    **{f"render.{name}": "test_rendering.py" for name in ("enabled", "browser", "max_requests", "seconds")},
     **{f"notify.{name}": "test_notify.py" for name in ("on", "file", "command", "urls", "format", "monthly")},
+    "render.max_bytes": "not shown: a page that loads more than this",
     "notify.issue": "test_living_issue.py",
     "report.url": "test_notify.py",
     "overview.out": "test_overview.py",
@@ -318,6 +317,9 @@ def put(settings: dict[str, Any], name: str, value: object) -> None:
 @pytest.mark.parametrize("name", sorted(setting_names(config_type())))
 def test_setting_acts(name: str, tmp_path: Path) -> None:
     if name in ELSEWHERE:
+        place = ROOT / "tests" / ELSEWHERE[name]
+        key = name.rpartition(".")[2]
+        assert place.suffix != ".py" or key in place.read_text("utf-8").replace("-", "_"), "the test does not name it"
         return
     assert name in CASES, "add a row to CASES: a command that does something else with another value of the setting"
     case = CASES[name]
