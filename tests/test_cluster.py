@@ -100,7 +100,7 @@ def test_a_poison_file_is_a_row_and_costs_no_other(tmp_path: Path) -> None:
 def test_a_driver_and_a_scheduler_that_are_killed_are_resumed(
     tmp_path: Path, papers: Path, whole: dict[str, list[str]]
 ) -> None:
-    with Cluster(tmp_path / "first", 2, seconds=0.5) as cluster:
+    with Cluster(tmp_path / "first", 2, seconds=2) as cluster:
         process = driver(tmp_path / "ds", cluster.address, papers)
         wait_until(lambda: parts_read(tmp_path / "ds") >= 1, "a part")
         process.kill()

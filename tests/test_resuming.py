@@ -449,8 +449,8 @@ _DEADLY = """
 [notify]
 on = ["new"]
 command = ["sh", "-c", '''
-if mkdir terminated; then kill -TERM $PPID; sleep 9; fi
-if mkdir killed; then kill -KILL $PPID; sleep 9; fi
+if mkdir terminated; then kill -TERM $PPID; while kill -0 $PPID; do sleep 1; done; exit; fi
+if mkdir killed; then kill -KILL $PPID; exit; fi
 cat >> news
 ''']
 """
