@@ -242,6 +242,13 @@ def test_a_script_without_an_end_is_ended(world: World) -> None:
     assert "its scripts did not finish in 2 s" in "; ".join(row["object"]["evidence"])
 
 
+@pytest.mark.parametrize(("most", "outcome"), [(100, "undetermined"), (100_000, "resolved")])
+def test_page_that_loads_too_many_bytes_is_not_judged(world: World, most: int, outcome: str) -> None:
+    [row] = world.check(world.url("app"), render=f"enabled = true\nmax_bytes = {most}\nseconds = 120")
+    assert row["object"]["outcome"] == outcome
+    assert ("it loads more than 100 bytes" in "; ".join(row["object"]["evidence"])) == (most == 100)
+
+
 def descendants(pid: int) -> set[int]:
     """Return the descendants of a process."""
     parents = {}

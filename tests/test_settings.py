@@ -256,12 +256,13 @@ ELSEWHERE = {
     "identity.key": "test_identity.py",
     "identity.agent": "test_identity.py",
     "network.ca_file": "test_certificates.py",
-    "resolve.maptr": "not shown: tests/test_maptr.py has the look-up without the setting",
+    "resolve.maptr": "test_maptr.py",
     "resolve.direct": "test_asking.py",
     "memento.max_age": "test_archived_copies.py",
-    **{f"render.{name}": "test_rendering.py" for name in ("enabled", "browser", "max_requests", "seconds")},
+    **{
+        f"render.{name}": "test_rendering.py" for name in ("enabled", "browser", "max_requests", "max_bytes", "seconds")
+    },
     **{f"notify.{name}": "test_notify.py" for name in ("on", "file", "command", "urls", "format", "monthly")},
-    "render.max_bytes": "not shown: a page that loads more than this",
     "notify.issue": "test_living_issue.py",
     "report.url": "test_notify.py",
     "overview.out": "test_overview.py",
