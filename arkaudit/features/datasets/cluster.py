@@ -56,13 +56,16 @@ def local_client(workers: int) -> Iterator[Client]:
         "distributed.admin.tick.interval": "500ms",
         "distributed.admin.system-monitor.interval": "5s",
     }
-    start = _processes if workers > 1 else _thread
-    with dask.config.set(settings), start(workers) as cluster, Client(cluster) as client:
+    with (
+        dask.config.set(settings),
+        _processes(workers) if workers > 1 else _thread() as cluster,
+        Client(cluster) as client,
+    ):
         yield client
 
 
 @contextmanager
-def _thread(workers: int) -> Iterator[SpecCluster]:
+def _thread() -> Iterator[SpecCluster]:
     """Start a worker in a thread of this process, which takes a twentieth of the time of a worker process."""
     from distributed import Scheduler, SpecCluster, Worker
 
@@ -70,7 +73,7 @@ def _thread(workers: int) -> Iterator[SpecCluster]:
     options = {"protocol": "inproc://", "dashboard": False, "dashboard_address": "127.0.0.1:0"}
     worker = {"cls": Worker, "options": {**options, "nthreads": 1, "memory_limit": 0}}
     scheduler = {"cls": Scheduler, "options": options}
-    with SpecCluster(dict.fromkeys(range(workers), worker), scheduler, silence_logs=logging.CRITICAL) as cluster:
+    with SpecCluster({0: worker}, scheduler, silence_logs=logging.CRITICAL) as cluster:
         try:
             yield cluster
         finally:
