@@ -28,7 +28,7 @@ def parts_of(evidence: Evidence) -> tuple[object, ...]:
     return list(evidence.whole), evidence.shapes, evidence.qualifiers, zones.learned, zones.known
 
 
-def learned(arks: Iterable[Ark]) -> DatasetEvidence:
+def evidence_of_documents(arks: Iterable[Ark]) -> DatasetEvidence:
     """Return what is learned from documents of one ARK each, in two parts."""
     names = [[str(ark).encode("utf-8", "surrogatepass")] for ark in arks]
     halves = (names[: len(names) // 2], names[len(names) // 2 :])
@@ -38,7 +38,7 @@ def learned(arks: Iterable[Ark]) -> DatasetEvidence:
 
 @given(ARKS)
 def test_evidence_from_names_is_that_of_the_arks(arks: list[Ark]) -> None:
-    evidence = learned(arks).evidence
+    evidence = evidence_of_documents(arks).evidence
     expected = Evidence.from_arks(arks, frozenset(ark for ark in arks if arks.count(ark) > 1))
     assert parts_of(evidence) == parts_of(expected)
     assert [ark in evidence.supported for ark in arks] == [ark in expected.supported for ark in arks]
@@ -52,21 +52,21 @@ def test_evidence_from_names_is_that_of_the_arks(arks: list[Ark]) -> None:
 def test_learned_zones_do_not_depend_on_order(seed: int) -> None:
     chance = random.Random(seed)
     arks = {_random_ark(chance, seed) for _ in range(chance.choice([15, 40, 200]))}
-    assert parts_of(learned(arks).evidence) == parts_of(Evidence.from_arks(arks))
+    assert parts_of(evidence_of_documents(arks).evidence) == parts_of(Evidence.from_arks(arks))
 
 
 def test_digest_tells_repeated_names_from_single_ones() -> None:
     ark = Ark("12148", "btv1b84")
-    assert learned([ark]).digest != learned([ark] * 2).digest
-    assert learned([ark] * 2).digest == learned([ark] * 3).digest
+    assert evidence_of_documents([ark]).digest != evidence_of_documents([ark] * 2).digest
+    assert evidence_of_documents([ark] * 2).digest == evidence_of_documents([ark] * 3).digest
 
 
 def test_names_are_merged_as_they_come(monkeypatch: pytest.MonkeyPatch) -> None:
     chance = random.Random(1)
     arks = [Ark("12148", f"btv1b{chance.randrange(300):05}") for _ in range(1_000)]
-    whole = learned(arks)
+    whole = evidence_of_documents(arks)
     monkeypatch.setattr("arkaudit.features.datasets.evidence._AT_ONCE", 10)
-    assert parts_of(learned(arks).evidence) == parts_of(whole.evidence)
+    assert parts_of(evidence_of_documents(arks).evidence) == parts_of(whole.evidence)
 
 
 def _random_ark(chance: random.Random, seed: int) -> Ark:
@@ -83,7 +83,7 @@ def _random_ark(chance: random.Random, seed: int) -> Ark:
 def test_evidence_is_sent_and_looked_up(count: int) -> None:
     arks = [Ark("76543", f"btv1b{number:05}", "/f1.item" if number % 7 == 0 else "") for number in range(count)]
     arks += arks[:5]
-    sent = pickle.loads(pickle.dumps(learned(arks))).evidence
+    sent = pickle.loads(pickle.dumps(evidence_of_documents(arks))).evidence
     assert parts_of(sent) == parts_of(Evidence.from_arks(arks))
     assert sent.holds("ark:76543/btv1b00001") == (count > 0)
     assert not sent.holds("ark:76543/btv1b0000")

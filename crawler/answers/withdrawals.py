@@ -126,7 +126,7 @@ def _said_in(sentence: str) -> Withdrawal | None:
     shown = plain(sentence)
     capitals = " ".join(sentence.split())
     plain_text, words = bare(shown), _words()
-    for match in words.gone.finditer(plain_text):
+    for match in words.verb.finditer(plain_text):
         lead, rest = plain_text[: match.start()], plain_text[match.end() :]
         if is_no_fact(lead):
             continue
@@ -159,7 +159,7 @@ def _said_in(sentence: str) -> Withdrawal | None:
 
 def speaks_of_withdrawal(part: str) -> bool:
     """Return True if a part of a sentence has a verb for withdrawn things: "the PDF was deleted"."""
-    return _words().gone.search(bare(plain(part))) is not None
+    return _words().verb.search(bare(plain(part))) is not None
 
 
 def sentences(text: str) -> Iterator[str]:
@@ -212,7 +212,7 @@ class _WithdrawalPhrases:
         self._the = rf"(?P<the>\b(?:{ways['the']})\s?(?:(?:{ways['asked']})\w{{0,4}}\s)?{self._nouns}\w{{0,3}}\b)"
 
     @cached_property
-    def gone(self) -> re.Pattern[str]:
+    def verb(self) -> re.Pattern[str]:
         """Verbs for withdrawn objects."""
         return re.compile(rf"(?<![^\W_])(?:{self._ways['gone']})[^\W\d_]{{0,3}}(?![^\W_])")
 
