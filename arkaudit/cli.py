@@ -11,7 +11,7 @@ from pkgutil import resolve_name
 import click
 
 from arkaudit import __version__
-from arkaudit.hooks import add_formats, merged, plugins
+from arkaudit.hooks import add_formats, merge, plugins
 from arkaudit.output.exits import (
     EXIT_FINDING,
     EXIT_INTERRUPTED,
@@ -100,7 +100,7 @@ class LazyGroup(click.Group):
     def places(self) -> Mapping[str, tuple[str, str]]:
         """The place of each command, and its line in the list of commands. Raises `UserMistake` for a bad plug-in."""
         core = {name: (f"arkaudit.commands.{module}:{name}", line) for name, (module, line) in _COMMANDS.items()}
-        return merged([core, *plugins().hook.commands()], "a command")
+        return merge([core, *plugins().hook.commands()], "the command")
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names of all commands in alphabetical order."""

@@ -176,8 +176,8 @@ def _register_installed(manager: pluggy.PluginManager) -> None:
 
 def add_formats() -> None:
     """Add the formats of documents and of reports that plug-ins have. Raises `UserMistake` if a name is in use."""
-    documents = merged(plugins().hook.document_formats(), "the document format")
-    reports = merged(plugins().hook.report_formats(), "the report format")
+    documents = merge(plugins().hook.document_formats(), "the document format")
+    reports = merge(plugins().hook.report_formats(), "the report format")
     # Imported only with such plug-ins: most starts need neither.
     try:
         if documents:
@@ -192,12 +192,12 @@ def add_formats() -> None:
         raise UserMistake(f"{clash}: uninstall the plug-in that has it") from None
 
 
-def merged(mappings: Iterable[Mapping[str, Value]], what: str) -> dict[str, Value]:
-    """Return the union of what plug-ins returned. Raises `UserMistake` if two have the same name; *what* they name."""
+def merge(mappings: Iterable[Mapping[str, Value]], what: str) -> dict[str, Value]:
+    """Return the union of *mappings* of arkaudit and of plug-ins. Raises `UserMistake` if two have a name; *what* it is of."""
     union: dict[str, Value] = {}
     for mapping in mappings:
         for name, value in mapping.items():
             if name in union:
-                raise UserMistake(f"two plug-ins have {what} {name!r}: uninstall one of them")
+                raise UserMistake(f"{what} {name!r} is there twice: uninstall the plug-in that has it")
             union[name] = value
     return union

@@ -39,7 +39,7 @@ from arkaudit.configuration.setting_values import (
     own_cookies,
     plain_values,
 )
-from arkaudit.hooks import merged, plugins
+from arkaudit.hooks import merge, plugins
 from crawler.history.ark_status import StatusPolicy
 from crawler.history.rechecking import Intervals, RecheckPolicy
 from crawler.model import defaults
@@ -439,5 +439,5 @@ class Config(Section):
             "ARKAUDIT_ATTEMPTS": self.politeness.attempts,
             "ARKAUDIT_BACKOFF": self.politeness.backoff,
             "ARKAUDIT_LONGEST_WAIT": self.politeness.longest_wait,
-            **merged(plugins().hook.scrapy_settings(config=self), "the Scrapy setting"),
+            **merge(plugins().hook.scrapy_settings(config=self), "the Scrapy setting"),
         }

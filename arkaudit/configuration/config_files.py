@@ -16,7 +16,7 @@ from pydantic import BaseModel, ValidationError, create_model
 from arkaudit.configuration.config import Config
 from arkaudit.configuration.nearest_words import suggest_nearest
 from arkaudit.configuration.setting_values import FOLDER
-from arkaudit.hooks import merged, plugins
+from arkaudit.hooks import merge, plugins
 from extractors.model.errors import UserMistake
 from extractors.model.files import read_whole
 
@@ -70,14 +70,13 @@ def is_deep(values: object) -> bool:
 @cache
 def config_type() -> type[Config]:
     """Return `Config` with the sections of plug-ins. A section with a setting that must be given is None by default."""
-    sections: dict[str, Any] = {
-        name: (kind | None, None)
-        if any(field.is_required() for field in kind.model_fields.values())
-        else (kind, kind())
-        for name, kind in merged(plugins().hook.settings(), "the section").items()
-    }
-    if taken := sections.keys() & Config.model_fields.keys():
-        raise ConfigError(f"a plug-in has the section {min(taken)!r}, which arkaudit has: uninstall it")
+    own = Config.model_fields
+    declared = merge([own, *plugins().hook.settings()], "the section")
+    sections: dict[str, Any] = {}
+    for name in declared.keys() - own.keys():
+        kind = declared[name]
+        is_optional = any(field.is_required() for field in kind.model_fields.values())
+        sections[name] = (kind | None, None) if is_optional else (kind, kind())
     return create_model("Config", __base__=Config, **sections)
 
 
