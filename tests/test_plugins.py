@@ -7,6 +7,7 @@ import sys
 from datetime import UTC, datetime
 from pathlib import Path
 
+import pyarrow.parquet
 import pytest
 
 from tests.loopback import clean_environment
@@ -67,6 +68,16 @@ def test_plugin_of_the_documentation_adds_a_command_and_a_format(documented: Pat
     assert extracted.stdout == "ark:12148/btv1b8449691v\n", extracted.stderr
     counted = run(documented, "naans", "talk.srt")
     assert counted.stdout == "12148\t1\n", counted.stderr
+
+
+def test_workers_of_a_dataset_read_the_format_of_a_plugin(documented: Path) -> None:
+    for name in ("first.srt", "second.srt"):
+        (documented / name).write_text(SUBTITLES + "words " * 200_000)
+    make = ("dataset", "make", "first.srt", "second.srt", "--out", "ds", "--part-size", "1", "--workers", "2")
+    done = run(documented, *make)
+    assert done.returncode == 0, done.stderr
+    mentions = pyarrow.parquet.read_table(documented / "ds/mentions", columns=["ark"])
+    assert mentions["ark"].to_pylist() == ["ark:12148/btv1b8449691v"] * 2
 
 
 def test_plugin_adds_a_section_of_the_configuration_and_settings_of_scrapy(tmp_path: Path) -> None:
@@ -158,14 +169,14 @@ def after_run(config, config_file):
         ),
         pytest.param(
             "from arkaudit.hooks import hookimpl\n@hookimpl\ndef commands(): return {'check': ('a:b', '')}",
-            "two plug-ins have a command 'check'",
-            id="a command of ours",
+            "the command 'check' is there twice",
+            id="a command of the core",
         ),
         pytest.param(
             "from arkaudit.hooks import hookimpl\nfrom extractors.model.formats import DocumentFormat\n"
             "@hookimpl\ndef document_formats(): return {'mine': DocumentFormat('Mine', 'a:b', '.pdf')}",
             "the document format 'mine' has the name, suffix or media type '.pdf' of another",
-            id="a suffix of ours",
+            id="a suffix of the core",
         ),
     ],
 )

@@ -33,6 +33,7 @@ from arkaudit.output.exits import say
 from arkaudit.output.progress import Progress
 from extractors.model.check_characters import DECLARED, declare
 from extractors.model.errors import DatasetError, UserMistake
+from extractors.model.formats import PLUGIN_FORMATS, DocumentFormat, add_formats
 from reports.languages.display import count_noun
 
 if TYPE_CHECKING:
@@ -163,18 +164,29 @@ class DatasetMaker:
         # A new key each time, because a scheduler remembers failed ones.
         key = f"{function.__name__}-{uuid4().hex}"
         return self.client.submit(
-            call_as, fingerprint(), dict(DECLARED), self.storage.place, function, *arguments, key=key, retries=_RETRIES
+            call_as,
+            *(fingerprint(), dict(DECLARED), dict(PLUGIN_FORMATS), self.storage.place, function, *arguments),
+            key=key,
+            retries=_RETRIES,
         )
 
 
 def call_as(
-    expected: tuple[str, ...], declared: Mapping[str, bool], place: str, function: Callable[..., Any], *arguments: Any
+    expected: tuple[str, ...],
+    declared: Mapping[str, bool],
+    formats: Mapping[str, DocumentFormat],
+    place: str,
+    function: Callable[..., Any],
+    *arguments: Any,
 ) -> Any:
-    """Call *function* with the storage at *place* and *arguments* in a worker, with the declarations of the command.
+    """Call *function* with the storage at *place* and *arguments* in a worker, as the command would.
+
+    The worker gets the *declared* check characters and the *formats* of plug-ins.
 
     Raises `UserMistake` if the versions of the worker differ from *expected*.
     """
     declare(declared)
+    add_formats(formats)
     if fingerprint() != expected:
         found = "; ".join(entry for entry in fingerprint() if entry not in expected)
         raise UserMistake(f"it has {found}, unlike this command")

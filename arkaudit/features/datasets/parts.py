@@ -16,6 +16,7 @@ from arkaudit.features.datasets.storage import InputFile
 from extractors.model.check_characters import DECLARED
 from extractors.model.documents import Finding
 from extractors.model.errors import UserMistake
+from extractors.model.formats import PLUGIN_FORMATS
 from extractors.processes.codec import to_json
 
 #: Libraries that read documents.
@@ -25,13 +26,14 @@ _READERS = (
 
 
 def fingerprint() -> tuple[str, ...]:
-    """Return what determines which ARKs are found: the user's declarations, and the versions of the programs.
+    """Return what determines which ARKs are found: the user's declarations, plug-ins, and the versions of the programs.
 
-    >>> fingerprint()[0] == f"arkaudit {__version__}", fingerprint()[-1]
-    (True, 'declared check characters: none')
+    >>> fingerprint()[0] == f"arkaudit {__version__}", fingerprint()[-2:]
+    (True, ('declared check characters: none', 'formats of plug-ins: none'))
     """
     declared = ", ".join(f"{naan} {has_check}".lower() for naan, has_check in sorted(DECLARED.items()))
-    return (*versions(), f"declared check characters: {declared or 'none'}")
+    added = ", ".join(f"{name} by {plugin.reader}" for name, plugin in sorted(PLUGIN_FORMATS.items()))
+    return (*versions(), f"declared check characters: {declared or 'none'}", f"formats of plug-ins: {added or 'none'}")
 
 
 @cache
