@@ -52,7 +52,7 @@ COMPUTED = {
     "crawler/answers/withdrawals.py: _WithdrawalPhrases.at_once": "it is in `MAKERS`",
     "crawler/answers/withdrawals.py: _WithdrawalPhrases.elsewhere": "it is in `MAKERS`",
     "crawler/answers/withdrawals.py: _WithdrawalPhrases.goes_on": "it is in `MAKERS`",
-    "crawler/answers/withdrawals.py: _WithdrawalPhrases.gone": "it is in `MAKERS`",
+    "crawler/answers/withdrawals.py: _WithdrawalPhrases.verb": "it is in `MAKERS`",
     "crawler/answers/withdrawals.py: _WithdrawalPhrases.noun_at_once": "it is in `MAKERS`",
     "crawler/answers/withdrawals.py: _WithdrawalPhrases.subject": "it is in `MAKERS`",
     "crawler/rendering/page_visit.py: PageVisit._visit": "it matches anything",
