@@ -62,7 +62,6 @@ INTERNAL_TABLES = (
     "memento",
     "frontier",
     "outlinks",
-    "contact",
     "assessment",
     "policy",
     "delivery",
