@@ -63,7 +63,7 @@ def test_the_page_describes_every_table_and_no_other(sections: dict[str, str]) -
     assert list(dictionary(sections["Reports"])) == ["", *(f"{definition.name}.csv" for definition in TABLES)]
     assert list(dictionary(sections["Datasets"])) == [table.name for table in DATASET_TABLES]
     assert list(dictionary(sections["Stores"])) == stored
-    assert all(f"| `{name}` |" in sections["Stores"] for name in INTERNAL_TABLES)
+    assert all(f"`{name}`" in sections["Stores"] for name in INTERNAL_TABLES)
 
 
 @pytest.mark.parametrize("definition", TABLES, ids=lambda definition: definition.name)

@@ -48,12 +48,6 @@ _DATASETS = """## Datasets
 
 Datasets are Parquet, with many files for each table; [dataset.md](dataset.md) explains which files belong to it.
 """
-_STORED = f"""## Stores
-
-The store is one SQLite file. `PRAGMA application_id` is {schema.APPLICATION_ID} ("ARKA"), and `PRAGMA user_version` is
-the version of the schema, now {schema.SCHEMA_VERSION}. A *moment* is text in ISO 8601, in UTC and milliseconds. The
-column `NAME_id` is the key of the table `NAME`; in other tables it refers to a row there. Lists are JSON.
-"""
 #: Stored tables that arkaudit needs for itself: the page leaves out their columns.
 INTERNAL_TABLES = (
     "tls_probe",
@@ -66,8 +60,14 @@ INTERNAL_TABLES = (
     "policy",
     "delivery",
 )
-_INTERNAL = """Reports show the content of these tables as far as it concerns their readers. `crawler/model/schema.py` defines the
-columns.
+_STORED = f"""## Stores
+
+The store is one SQLite file. `PRAGMA application_id` is {schema.APPLICATION_ID} ("ARKA"), and `PRAGMA user_version` is
+the version of the schema, now {schema.SCHEMA_VERSION}. A *moment* is text in ISO 8601, in UTC and milliseconds. The
+column `NAME_id` is the key of the table `NAME`; in other tables it refers to a row there. Lists are JSON.
+
+arkaudit keeps further tables for itself, which `crawler/model/schema.py` defines:
+{", ".join(f"`{name}`" for name in INTERNAL_TABLES)}.
 """
 #: Sections about tokens: the heading, the introduction, and the meanings.
 _TOKENS: tuple[tuple[str, str, Mapping[Any, str]], ...] = (
@@ -114,7 +114,6 @@ def page() -> str:
         *(_table(name, *table, defined) for name, table in of_datasets.items()),
         _STORED,
         *(_table(name, *table, defined) for name, table in stored.items() if name not in INTERNAL_TABLES),
-        _internal(stored),
         *_token_tables(),
     ]
     return "\n".join(parts).rstrip() + "\n"
@@ -194,11 +193,6 @@ def _anchor(heading: str) -> str:
 def _lines(rows: Iterable[Row]) -> str:
     lines = (f"| `{row.name}`{f' ({row.kind})' if row.kind else ''} | {row.meaning} |\n" for row in rows)
     return f"| column | meaning |\n|---|---|\n{''.join(lines)}"
-
-
-def _internal(stored: Mapping[str, tuple[str, list[Row]]]) -> str:
-    rows = "".join(f"| `{name}` | {stored[name][0]} |\n" for name in INTERNAL_TABLES)
-    return f"### Internal tables\n\n{_INTERNAL}\n| table | rows |\n|---|---|\n{rows}"
 
 
 def _token_tables() -> Iterator[str]:
