@@ -197,5 +197,5 @@ def _lines(rows: Iterable[Row]) -> str:
 
 def _token_tables() -> Iterator[str]:
     for heading, introduction, meanings in _TOKENS:
-        rows = "".join(f"| `{token}` | {meaning} |\n" for token, meaning in meanings.items())
-        yield f"## {heading}\n\n{introduction}\n\n| token | meaning |\n|---|---|\n{rows}"
+        rows = "".join(f"- `{token}`: {meaning}\n" for token, meaning in meanings.items())
+        yield f"## {heading}\n\n{introduction}\n\n{rows}"
