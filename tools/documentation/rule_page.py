@@ -48,9 +48,8 @@ that works counts.
 
 {other_ways}
 
-If `[render]` is on, a browser renders an answer that may be an *app shell*, and the answer to the control. An app shell
-is a page with scripts that is the same for the control and is `undetermined` or `soft-404` by these rules. The rendered
-page is judged by the same rules in its place ([usage.md](usage.md#pages-that-need-javascript)).
+If `[render]` is on, a browser renders an answer that may be an *app shell*: a page with scripts that is the same for the
+control. The same rules judge the rendered page ([usage.md](usage.md#pages-that-need-javascript)).
 
 This page is generated from `crawler/verdicts/` by `make generated`.
 """
