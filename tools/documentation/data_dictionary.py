@@ -28,8 +28,8 @@ a report:
 $ arkaudit report --store audit.db --format csv --out report
 ```
 
-A column is text, unless its type follows in parentheses with the unit. Columns after *Also* are defined under the linked
-heading. A missing value is empty in a file, and NULL in a dataset or a store. Tokens are defined at the end
+A column is text, unless its type follows in parentheses with the unit. Columns after *Also* are defined under the
+linked heading. A missing value is empty in a file, and NULL in a dataset or a store. Tokens are defined at the end
 ([reasons](#reasons), [spellings](#spellings), [states](#states), [causes](#causes)); those of outcomes are in
 [verdicts.md](verdicts.md#outcomes).
 
@@ -60,14 +60,14 @@ INTERNAL_TABLES = (
     "policy",
     "delivery",
 )
+_INTERNAL_NAMES = ", ".join(f"`{name}`" for name in INTERNAL_TABLES)
 _STORED = f"""## Stores
 
 The store is one SQLite file. `PRAGMA application_id` is {schema.APPLICATION_ID} ("ARKA"), and `PRAGMA user_version` is
 the version of the schema, now {schema.SCHEMA_VERSION}. A *moment* is text in ISO 8601, in UTC and milliseconds. The
 column `NAME_id` is the key of the table `NAME`; in other tables it refers to a row there. Lists are JSON.
 
-arkaudit keeps further tables for itself, which `crawler/model/schema.py` defines:
-{", ".join(f"`{name}`" for name in INTERNAL_TABLES)}.
+arkaudit keeps further tables for itself, which `crawler/model/schema.py` defines: {_INTERNAL_NAMES}.
 """
 #: Sections about tokens: the heading, the introduction, and the meanings.
 _TOKENS: tuple[tuple[str, str, Mapping[Any, str]], ...] = (

@@ -41,7 +41,9 @@ The first rule that matches decides the outcome of a service, and the evidence o
 is draft-castelan-ark-uri, "2023" is draft-kunze-ark-38. A *control* is a request for a name that can't exist, at the
 same resolver and NAAN.
 
-## Further requests
+This page is generated from `crawler/verdicts/` by `make generated`.
+"""
+_FURTHER_REQUESTS = """## Further requests
 
 If the object is not reached as written, arkaudit tries other requests. The rules O judge each answer, and the first
 that works counts.
@@ -50,8 +52,6 @@ that works counts.
 
 If `[render]` is on, a browser renders an answer that may be an *app shell*: a page with scripts that is the same for the
 control. The same rules judge the rendered page ([usage.md](usage.md#pages-that-need-javascript)).
-
-This page is generated from `crawler/verdicts/` by `make generated`.
 """
 #: The answer to the ARK as written, and the requests that follow.
 _OTHER_WAYS = (
@@ -87,8 +87,8 @@ def page() -> str:
     """Return the page as Markdown."""
     rows = [f"| {answered} | {asked} |" for answered, asked in _OTHER_WAYS]
     ways = "\n".join(["| answer to the ARK as written | further requests |", "|---|---|", *rows])
-    introduction = _INTRODUCTION.format(other_ways=ways)
-    return "\n".join([introduction, *_outcomes(), *_tables(), *_worth()]).rstrip() + "\n"
+    requests = _FURTHER_REQUESTS.format(other_ways=ways)
+    return "\n".join([_INTRODUCTION, *_outcomes(), requests, *_tables(), *_worth()]).rstrip() + "\n"
 
 
 def _outcomes() -> Iterator[str]:
