@@ -335,4 +335,4 @@ def test_a_dataset_is_checked_alone(tmp_path: Path) -> None:
     make(tmp_path / "ds", [tmp_path / "a.txt"])
     done = run_command("check", "ark:12148/x5", "--from", tmp_path / "ds")
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
-    assert "is a dataset" in done.stderr
+    assert "is checked alone" in done.stderr

@@ -38,8 +38,8 @@ if TYPE_CHECKING:
 @click.option(
     "--from",
     "from_file",
-    metavar="FILE|DATASET|LOG",
-    help="Read ARKs from a file (one per line), a dataset (arkaudit dataset make) or an access log (log:FILE).",
+    metavar="FILE|LOG|…",
+    help="Read ARKs from a file (one per line), an access log (log:FILE) or documents that were read before.",
 )
 @inventory_option
 @verdict_format_option
@@ -71,7 +71,6 @@ def check(
     \b
     arkaudit check ark:12148/btv1b8449691v
     arkaudit check --from arks.txt --format table --store audit.db
-    arkaudit check --from dataset/ --store audit.db
     arkaudit check --inventory inventory.csv --store audit.db
     arkaudit check --inventory inventory.csv --prefix ark:12148/bpt6
     """  # fmt: skip
@@ -90,7 +89,7 @@ def check(
     asked = [text for given in (*arks, *from_lines.values()) for text in split_arks(given)]
     asked += [*logged, *listed]
     if source is not None and (arks or inventory is not None):
-        raise UserMistake(f"{from_file} is a dataset: check other ARKs by another command")
+        raise UserMistake(f"{from_file} is checked alone: check other ARKs by another command")
     if not asked and not (source is not None and source.has_arks):
         empty = " and ".join(str(file) for file in (from_file, inventory) if file is not None)
         of_these = f" of {selection.words}" if selection else ""

@@ -202,13 +202,15 @@ def multilingual_page(
     language_choice: LanguageChoice,
     data: Mapping[str, str] = MappingProxyType({}),
     library: str = "",
+    own_style: Path | None = None,
 ) -> Iterator[bytes]:
     """Yield a page from the template *whole* and *values* with marks of *texts*.
 
     A script of another package is named by its path. The scripts get *told*, and *scripted* by language; *data* and
-    *library* are embedded in the page.
+    *library* are embedded in the page. *own_style* follows the styles of all pages.
     """
-    style = (_HERE / "templates" / "page.css").read_text("utf-8")
+    styles = [_HERE / "templates" / "page.css", *([own_style] if own_style else [])]
+    style = "".join(file.read_text("utf-8") for file in styles)
     scripts = [(_HERE / "static" / script).read_text("utf-8") for script in script_names]
     values = {
         **values,

@@ -19,7 +19,8 @@ from reports.page.translations import Texts
 from reports.tables.headline import headline
 from reports.tables.wording import CHANGE_NAMES
 
-_SCRIPTS = ("data.js", "language.js", Path(__file__).with_name("overview.js"))
+_HERE = Path(__file__).parent
+_SCRIPTS = ("data.js", "language.js", _HERE / "overview.js")
 #: Width and height of a trend, and the space around its line, in units of its picture.
 _WIDTH, _HEIGHT, _MARGIN = 120, 32, 4
 
@@ -44,6 +45,7 @@ def overview_page(rows: Sequence[AuditRow], now: datetime, language_choice: Lang
         scripted,
         {"tables": {}},
         language_choice=language_choice,
+        own_style=_HERE / "templates" / "overview.css",
     )
     return b"".join(pieces).decode()
 
