@@ -150,7 +150,7 @@ def _requests_in_logs(source: str | None, config: Config) -> dict[str, list[str]
     asked = logged_requests({pattern: logs_at(pattern)}, config).requested_urls()
     if not asked:
         raise UserMistake(f"nothing to check: there is no request for an ARK in {source}")
-    return asked
+    return {url: [f"{page} ({count})" for page, count in pages.most_common()] for url, pages in asked.items()}
 
 
 def lines_of(source: str | None) -> dict[int, str]:
