@@ -14,7 +14,6 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
 
 from pydantic import BaseModel, Field, ValidationError
 
@@ -41,8 +40,6 @@ _NAME = re.compile(r"(?=.*[a-z])[a-z0-9-]+(?:\.[a-z0-9-]+)+")
 class _CaddyRequest(BaseModel):
     method: str
     uri: str
-    host: str = ""
-    tls: Any = None
     headers: dict[str, list[str]] = {}
 
 
@@ -58,8 +55,6 @@ class Request:
     method: str
     target: str
     status: int
-    origin: str
-    """Scheme and host that were asked; empty if the line does not name them."""
     referer: str
 
 
@@ -67,7 +62,7 @@ def request_in(line: bytes) -> Request | None:
     r"""Return the request in a line, or None if no format matches.
 
     >>> request_in(b'192.0.2.7 - - [10/Oct/2026:13:55:36 +0000] "GET /ark:/12148/x5 HTTP/1.1" 404 9 "http://a.example/"')
-    Request(method='GET', target='/ark:/12148/x5', status=404, origin='', referer='http://a.example/')
+    Request(method='GET', target='/ark:/12148/x5', status=404, referer='http://a.example/')
     """
     if line.startswith(b"{"):
         try:
@@ -75,23 +70,18 @@ def request_in(line: bytes) -> Request | None:
         except ValidationError:
             return None
         asked = entry.request
-        origin = _named_origin(f"{'https' if asked.tls else 'http'}://{asked.host}")
-        return Request(asked.method, asked.uri, entry.status, origin, "".join(asked.headers.get("Referer", [])))
+        return Request(asked.method, asked.uri, entry.status, "".join(asked.headers.get("Referer", [])))
     match = _LINE.fullmatch(line)
     if match is None:
         return None
     request, status, referer = (_unescape(value or b"") for value in match.groups())
     method, _, target = request.partition(" ")
-    return Request(method, target.partition(" HTTP/")[0], int(status), "", referer)
+    return Request(method, target.partition(" HTTP/")[0], int(status), referer)
 
 
 def _unescape(value: bytes) -> str:
     """Return a value without the escapes of nginx (``\\xC3``) and Apache (``\\"``, ``\\t``), which are also Python's."""
     return value.decode("unicode_escape", "replace").encode("latin-1", "replace").decode(errors="replace")
-
-
-def _named_origin(url: str) -> str:
-    return origin_of(url) if is_web_url(url) and _NAME.fullmatch(host_name_of(url)) else ""
 
 
 @lru_cache(maxsize=2**14)
@@ -127,10 +117,10 @@ def citing_page(referer: str, asked: str) -> str | None:
     ('https://mail.example', None)
     """
     url = sendable(referer)
-    origin = "" if url_fault(url) else _named_origin(url)
-    if not origin or site_of(origin) != site_of(asked):
-        return origin or None
-    return origin + (split_url(url).path.partition(";")[0] or "/")
+    if not is_web_url(url) or url_fault(url) or not _NAME.fullmatch(host_name_of(url)):
+        return None
+    path = split_url(url).path.partition(";")[0] or "/"
+    return origin_of(url) + (path if site_of(url) == site_of(asked) else "")
 
 
 #: The largest length of a line in bytes; servers reject longer requests.
@@ -144,7 +134,7 @@ class RequestLogs:
     """The requests for ARKs in one or more logs, counted."""
 
     resolver: str
-    """The resolver that was asked if a log doesn't name the host."""
+    """The resolver that was asked."""
     logs: dict[str, DocumentRecord] = field(default_factory=dict)
     """The logs that were read, by name, without citations."""
     _counts: Counter[tuple[Mention, str, str, int]] = field(default_factory=Counter)
@@ -176,7 +166,7 @@ class RequestLogs:
         """Count a request; return False for one that asks for no ARK, or is one too many."""
         if request.method not in ("GET", "HEAD") or not request.target.startswith("/"):
             return False
-        origin = request.origin or ("" if self.resolver == GLOBAL_RESOLVER else origin_of(self.resolver))
+        origin = "" if self.resolver == GLOBAL_RESOLVER else origin_of(self.resolver)
         mention = requested_ark(request.target.partition("?")[0], origin)
         if mention is None:
             return False
