@@ -14,6 +14,7 @@ import lxml.html
 import pytest
 from aiosmtpd.controller import Controller
 from aiosmtpd.smtp import AuthResult, LoginPassword
+from apprise.plugins.base import NotifyBase
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -164,8 +165,10 @@ class Mailbox:
 
 
 @pytest.fixture
-def mailbox() -> Iterator[tuple[Mailbox, str]]:
+def mailbox(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Mailbox, str]]:
     box = Mailbox()
+    # Apprise waits 5.5 s between two mails to a server.
+    monkeypatch.setattr(NotifyBase, "request_rate_per_sec", 0)
 
     def authenticate(server: Any, session: Any, envelope: Any, mechanism: Any, data: Any) -> AuthResult:
         is_known = isinstance(data, LoginPassword) and data.password == b"open sesame"

@@ -247,7 +247,7 @@ def test_check_finds_nonlinear_patterns(monkeypatch: pytest.MonkeyPatch) -> None
     for good in (r"(?<!a)a*+b", r"(?<!\s)\s++b", r"<[^<>]{0,80}>"):
         assert fault(re.compile(good), EVERYWHERE) is None, good
     # These take 64 times as long for eight times as much: one measurement of shorter texts shows that.
-    monkeypatch.setattr("tests.test_patterns.CHARS", (400, 1_000))
+    monkeypatch.setattr("tests.test_patterns.CHARS", (400, 2_000))
     monkeypatch.setattr(
         "tests.test_patterns.growth",
         lambda work, n: (seconds(lambda: work(SIZES * n)) / seconds(lambda: work(n), 2)) ** (1 / 3),
