@@ -2,8 +2,10 @@
 
 from collections.abc import Mapping
 from dataclasses import fields
+from importlib import import_module
 from itertools import groupby
 from pathlib import Path
+from pkgutil import walk_packages
 from tempfile import TemporaryDirectory
 from typing import Any
 
@@ -11,14 +13,15 @@ import pandas as pd
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import reports
 from arkaudit.output.reporting import MOST_NAANS, main_table, summary_lines
 from crawler.model import schema
 from crawler.model.outcomes import BEST_FIRST, FAMILY_OF, CommitmentOutcome, Family, MetadataOutcome, ObjectOutcome
 from reports.languages.display import ColumnType
-from reports.page.document import REQUESTS
+from reports.page.document import DETAILS, REQUESTS
 from reports.store.frames import Frames, load_frames
 from reports.tables import overviews
-from reports.tables.definitions import DTYPES, rows_of
+from reports.tables.definitions import DTYPES, TableDefinition, rows_of
 from reports.tables.listings import ATTENTION
 from reports.tables.report_tables import TABLES, Tables
 from reports.tables.wording import (
@@ -63,6 +66,12 @@ def test_the_order_of_preference_holds_every_outcome_once_and_keeps_families_tog
     assert [family for family, _ in groupby(FAMILY_OF[outcome] for outcome in BEST_FIRST)] == [
         Family.WORKS, Family.UNREACHABLE, Family.NOT_JUDGED, Family.FAILS,
     ]  # fmt: skip
+
+
+def test_every_defined_table_is_in_the_report_or_in_the_details_of_an_ark() -> None:
+    modules = [import_module(found.name) for found in walk_packages(reports.__path__, "reports.")]
+    defined = {each.name for module in modules for each in vars(module).values() if isinstance(each, TableDefinition)}
+    assert defined == {table.name for table in (*TABLES, *DETAILS)}, "add it to reports/tables/report_tables.py"
 
 
 def test_every_token_has_words() -> None:
