@@ -30,7 +30,7 @@ SUBJECTS = st.tuples(
 
 
 @settings(max_examples=3, phases=(Phase.explicit, Phase.generate))  # a shrunk example would take minutes
-@given(st.lists(SUBJECTS, min_size=1, max_size=30), st.integers(1, 3))
+@given(st.lists(SUBJECTS, min_size=1, max_size=12), st.integers(1, 3))
 def test_the_parts_of_a_report_agree(subjects: list[tuple[int, int, int, tuple[int | None, ...]]], runs: int) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "audit.db")
