@@ -644,8 +644,7 @@ def test_an_ark_is_opened_by_keyboard_and_closed_by_escape(page_and_files: PageA
 
 
 @needs_browser
-@pytest.mark.parametrize(("scheme", "width"), [("light", 1400), ("dark", 390)])
-@pytest.mark.promise
+@pytest.mark.parametrize(("scheme", "width"), [pytest.param("light", 1400, marks=pytest.mark.promise), ("dark", 390)])
 def test_axe_finds_no_barrier(page_and_files: PageAndReport, scheme: str, width: int) -> None:
     browser, index = page_and_files
     browser.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
