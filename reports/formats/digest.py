@@ -24,9 +24,9 @@ from reports.remediation.causes import ADVICE, Cause, Fault
 from reports.tables.actions import affected_words, cause_key
 from reports.tables.changes import FAILING, SEVERITY
 from reports.tables.definitions import records_of, rows_of
-from reports.tables.headline import Counts, counts_of, headline
 from reports.tables.news import PROBLEM_KINDS, UNREAD, News, failures_after, news_of
 from reports.tables.report_tables import Report
+from reports.tables.summary import Summary, summarize
 from reports.tables.wording import CAUSE_NAMES, CHANGE_NAMES
 
 #: The kinds of news, the most serious first, with their headings; those of a first run, which compares with nothing.
@@ -111,8 +111,7 @@ class Digest:
 
     audit: str
     news: News
-    counts: Counts
-    """The numbers of the report's headline."""
+    summary: Summary
     changes: tuple[NewsGroup, ...]
     """The kinds of news that were asked for, the most severe first."""
     causes: tuple[DigestCause, ...]
@@ -142,11 +141,11 @@ def digest_of(
     """Return the digest of the one run in *report*, with news of *kinds* since `news_of` the *last_run*."""
     tables = report.tables
     news = news_of(report.frames, failures_sent=failures_sent, last_run=last_run)
-    counts, cited = counts_of(report.frames, tables), report.frames.mentions[["ark", "document"]]
+    summary, cited = summarize(report.frames, tables), report.frames.mentions[["ark", "document"]]
     return make_digest(
         audit,
         news,
-        counts,
+        summary,
         tables["causes"],
         tables["failures"],
         cited,
@@ -159,7 +158,7 @@ def digest_of(
 def make_digest(
     audit: str,
     news: News,
-    counts: Counts,
+    summary: Summary,
     causes: pd.DataFrame,
     failures: pd.DataFrame,
     cited: pd.DataFrame,
@@ -188,7 +187,7 @@ def make_digest(
     return Digest(
         audit,
         news,
-        counts,
+        summary,
         changes,
         _causes(causes, failures, fresh),
         max(0, len(causes) - MOST_CAUSES),
@@ -245,7 +244,7 @@ def subject(digest: Digest, language: Language = ENGLISH) -> str:
 
 def _counted(digest: Digest, language: Language) -> str:
     counts = _COUNTS if digest.news.compared_run else _FIRST_COUNTS
-    words = (language.ngettext(counts[each.kind].one, counts[each.kind].many, each.arks) for each in digest.changes)
+    words = (language.counted(counts[each.kind], each.arks) for each in digest.changes)
     return ", ".join(words) or language.gettext(UNREAD if digest.news.is_unread else "nothing has changed")
 
 
@@ -268,7 +267,7 @@ class _Writer:
         run = {"run": str(digest.news.run_id), "at": f"{digest.news.at[:16].replace('T', ' ')} UTC"}
         yield self._heading(title, 1)
         yield ""
-        yield self._strong(headline(digest.counts, language))
+        yield self._strong(digest.summary.headline(language))
         yield ""
         if digest.page:
             # Readers of plain text see no links.
@@ -294,7 +293,7 @@ class _Writer:
 
     def issue(self) -> Iterator[str]:
         """Yield the lines of an issue: headline, what was not judged, causes with boxes."""
-        yield self._strong(headline(self.digest.counts, self.language))
+        yield self._strong(self.digest.summary.headline(self.language))
         yield ""
         yield from self._notes()
         yield from self._causes()
@@ -421,10 +420,12 @@ def as_html(digest: Digest, language: Language = ENGLISH, *, limit: int | None =
 
 def as_json(digest: Digest, language: Language = ENGLISH, *, limit: int | None = None) -> str:
     """Return the digest as one line of JSON, with its subject and headline in words."""
-    words = {"subject": subject(digest, language), "headline": headline(digest.counts, language)}
+    words = {"subject": subject(digest, language), "headline": digest.summary.headline(language)}
     values = asdict(replace(digest, news=replace(digest.news, items=()), failures_sent={}))
     # The changes list these ARKs.
-    del values["news"]["items"], values["failures_sent"]
+    del values["news"]["items"], values["failures_sent"], values["summary"]["measures"], values["summary"]["scope"]
+    values = {"counts" if name == "summary" else name: value for name, value in values.items()}
+    values["counts"]["known"] = digest.summary.known
     return escape_invisible_json(json.dumps(words | values, ensure_ascii=False, default=str)) + "\n"
 
 

@@ -10,12 +10,11 @@ import pandas as pd
 from crawler.history.ark_status import EventKind
 from crawler.model.observations import Family
 from reports.languages import N_, Language
-from reports.languages.display import code, escape_invisible, heading, markdown_words
+from reports.languages.display import code, heading, markdown_words
 from reports.languages.places import place_words
 from reports.tables.definitions import COUNT, NUMBER, SHARE, TRUTH, Column, TableDefinition, rows_of, values_of
-from reports.tables.headline import audit_subject, counts_of, headline
 from reports.tables.report_tables import TABLES, Report
-from reports.tables.summary import sentences
+from reports.tables.summary import summarize
 
 #: The tables of the summary, with the columns to show and the maximum number of rows.
 SHOWN = {
@@ -56,19 +55,19 @@ def markdown(report: Report) -> str:
 
 def _lines(report: Report) -> Iterator[str]:
     language = report.language_choice.language
-    about = audit_subject(report.frames, language)
+    summary = summarize(report.frames, report.tables)
     question = language.gettext("Which ARKs persist?")
-    yield f"# {question} {markdown_words(escape_invisible(about.title))}"
+    yield f"# {question} {markdown_words(summary.title(language))}"
     yield ""
-    yield f"**{headline(counts_of(report.frames, report.tables), language)}**"
+    yield f"**{summary.headline(language)}**"
     yield ""
-    for sentence in about.sentences:
-        yield markdown_words(escape_invisible(sentence))
+    for sentence in summary.scope_sentences(language):
+        yield markdown_words(sentence)
         yield ""
     if report.choice:
         yield language.gettext("A part of the audit: {choice}.", choice=code(report.choice.words))
         yield ""
-    for sentence in sentences(report.tables["summary"], language):
+    for sentence in summary.result_sentences(language):
         yield f"- {sentence}"
     definitions = {definition.name: definition for definition in TABLES}
     for name in SHOWN:

@@ -64,7 +64,7 @@ def letter(
     """
     arks = list(dict.fromkeys(failure.ark for failure in failures))[:MOST_NAMED]
     more = count - len(arks)
-    opening = language.ngettext(_OPENING.one, _OPENING.many, count)
+    opening = language.counted(_OPENING, count)
     parts = [language.gettext("Dear colleagues,"), f"{opening} {language.gettext(_MEANING)}"]
     for ark in arks:
         lines = [line for failure in failures if failure.ark == ark for line in _lines(failure, cause, language)]
@@ -78,7 +78,7 @@ def letter(
             )
         )
     found = _MAY_PASS if FAULT_OF[cause] is Fault.NOBODY else _FOUND
-    asked = language.ngettext(_REQUEST.one, _REQUEST.many, count)
+    asked = language.counted(_REQUEST, count)
     parts += [
         f"{language.gettext(found, cause=language.gettext(CAUSE_NAMES[cause]))} {asked}",
         language.gettext("We will gladly send every request and answer. Thank you for your help."),
@@ -93,7 +93,7 @@ def letter(
             )
         ),
     ]
-    return Letter(language.ngettext(_SUBJECT.one, _SUBJECT.many, count), "\n\n".join(parts) + "\n")
+    return Letter(language.counted(_SUBJECT, count), "\n\n".join(parts) + "\n")
 
 
 _SUBJECT = Forms("An ARK does not lead to its object", "{number} ARKs do not lead to their objects")

@@ -14,7 +14,7 @@ from crawler.model.observations import ChainEnd
 from reports.formats.json_document import json_text
 from reports.formats.junit import xml_text
 from reports.languages.display import escape_invisible
-from reports.page import template
+from reports.languages.templates import template
 
 #: Outcomes for which the report prints how to fix the resolver.
 UNMET = (RequirementOutcome.FAILS, RequirementOutcome.WARNS)

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from crawler.store.store import Store
 from reports.store.frames import Frames, load_frames
-from reports.tables.headline import Counts, audit_subject, counts_of, headline
 from reports.tables.report_tables import Tables
+from reports.tables.summary import Scope, Summary, summarize
 from tests.test_history import GUIDE, ONE, OTHER, audit
 from tests.vectors import vectors
 
@@ -22,32 +22,32 @@ from tests.vectors import vectors
 @pytest.mark.parametrize("vector", vectors("headlines"))
 def test_the_verdict_is_a_sentence(vector: dict[str, Any]) -> None:
     days = {name: date.fromisoformat(value) for name, value in vector["counts"].items() if name in ("day", "since")}
-    assert headline(Counts(**{**vector["counts"], **days})) == vector["says"]
+    assert Summary(**{**vector["counts"], **days}).headline() == vector["says"]
 
 
 @given(*(st.integers(0, 5) for _ in range(5)))
 def test_every_verdict_names_its_denominator_in_correct_number(
     works: int, fails: int, unreachable: int, not_judged: int, causes: int
 ) -> None:
-    counts = Counts(works, fails, unreachable, not_judged, causes)
-    said = headline(counts)
+    summary = Summary(works, fails, unreachable, not_judged, causes)
+    said = summary.headline()
     assert said.endswith(".")
     assert not re.search(r"\b1 (?:causes|ARKs)\b|\b1 of \d+ judged ARKs fail\b", said)
     if works + fails > 2:
-        assert str(counts.judged) in said
+        assert str(summary.judged) in said
 
 
 def test_the_numbers_are_those_of_the_tables(frames: Frames, tables: Tables) -> None:
-    counts = counts_of(frames, tables)
-    assert counts == Counts(3, 1, 1, 4, causes=3, day=date(2026, 11, 20))
+    summary = summarize(frames, tables)
+    assert replace(summary, measures={}, scope=Scope()) == Summary(3, 1, 1, 4, causes=3, day=date(2026, 11, 20))
 
 
-def test_the_subject_has_the_findings_about_the_whole_run(frames: Frames) -> None:
+def test_the_subject_has_the_findings_about_the_whole_run(frames: Frames, tables: Tables) -> None:
     crawl = {"subject": "this crawl", "kind": "max-pages", "detail": "stopped at 10 documents (--max-pages)"}
     of_naan = {"subject": "NAAN 12x45", "kind": "unregistered-naan", "detail": "NAAN 12x45 is not in the registry"}
     findings = pd.concat([frames.findings, pd.DataFrame([crawl, of_naan])], ignore_index=True)
-    said = audit_subject(replace(frames, findings=findings)).sentences
-    assert [sentence for sentence in said if sentence not in audit_subject(frames).sentences] == [
+    said = summarize(replace(frames, findings=findings), tables).scope_sentences()
+    assert [sentence for sentence in said if sentence not in summarize(frames, tables).scope_sentences()] == [
         "this crawl: stopped at 10 documents (--max-pages)."
     ]
 
@@ -58,8 +58,8 @@ def test_it_is_compared_with_the_run_before_or_with_the_one_that_was_chosen(tmp_
         for day, status in ((0, 200), (30, 200), (60, 404), (90, 404), (120, 404), (150, 200)):
             audit(store, day, documents={GUIDE: f"see {ONE} and {OTHER}"}, answers={ONE: status, OTHER: 200})
     frames = load_frames(path)
-    said = headline(counts_of(frames, Tables(frames)))
+    said = summarize(frames, Tables(frames)).headline()
     assert said == "Both judged ARKs work; nothing to act on; none confirmed broken and 1 recovered since 1 May."
     frames = load_frames(path, since=2)
-    said = headline(counts_of(frames, Tables(frames)))
+    said = summarize(frames, Tables(frames)).headline()
     assert said == "Both judged ARKs work; nothing to act on; 1 confirmed broken and 1 recovered since 31 January."
