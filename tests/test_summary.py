@@ -1,5 +1,6 @@
 """The verdict in one sentence: all its forms, with the numbers of the tables."""
 
+import json
 import re
 from dataclasses import replace
 from datetime import date
@@ -8,12 +9,22 @@ from typing import Any
 
 import pandas as pd
 import pytest
+from bs4 import BeautifulSoup
 from hypothesis import given
 from hypothesis import strategies as st
 
+from arkaudit.output.reporting import summary_lines
+from arkaudit.schedules.living_issue import section_text
+from crawler.model.observations import Family
 from crawler.store.store import Store
+from reports.formats.digest import FORMATS, HEADINGS, digest_of
+from reports.formats.json_document import json_report
+from reports.formats.markdown_report import markdown
+from reports.languages import LANGUAGES, LanguageChoice
+from reports.languages.display import markdown_words
+from reports.page.document import page
 from reports.store.frames import Frames, load_frames
-from reports.tables.report_tables import Tables
+from reports.tables.report_tables import Report, Tables
 from reports.tables.summary import Scope, Summary, summarize
 from tests.test_history import GUIDE, ONE, OTHER, audit
 from tests.vectors import vectors
@@ -63,3 +74,41 @@ def test_it_is_compared_with_the_run_before_or_with_the_one_that_was_chosen(tmp_
     frames = load_frames(path, since=2)
     said = summarize(frames, Tables(frames)).headline()
     assert said == "Both judged ARKs work; nothing to act on; 1 confirmed broken and 1 recovered since 31 January."
+
+
+def test_every_rendering_of_a_store_has_the_numbers_and_sentences_of_its_summary(report: Report) -> None:
+    limits = {"crawl.scope": "site", "crawl.include": ["a\u202eb"]}
+    plan = {"seeds": ["https://library.example/\u202e"], "settings": limits}
+    frames = replace(report.frames, run=report.frames.run.assign(plan=[plan]))
+    summary = summarize(frames, report.tables)
+    told = json.loads(json_report(Report(frames, report.tables)))
+    assert told["audit"]["sentences"] == summary.scope_sentences()
+    assert told["audit"]["scope"] == ["links within the site of a seed", "only URLs that match a[U+202E]b"]
+    measures = {row["measure"]: row["value"] for row in told["tables"]["summary"]["rows"]}
+    assert measures == summary.measures
+    assert [measures[f"ARKs: {family}"] for family in Family] == [3, 1, 1, 4]
+    assert (summary.arks, summary.judged) == (measures["ARKs"], 4)
+    html = page(frames, report.tables)
+    assert "[U+0002]" not in html
+    soup = BeautifulSoup(html, "html.parser")
+    tiles = {tile["class"][-1]: tile.select_one("dd").text for tile in soup.select(".tile")}  # type: ignore[union-attr]
+    assert [tiles[family] for family in Family] == ["3", "1", "1", "4"]
+    assert [node.text for node in soup.select(".audited")] == summary.scope_sentences()[1:]
+    digest = digest_of(Report(frames, report.tables), "theses", page=None, kinds=HEADINGS)
+    counts = json.loads(FORMATS["json"](digest))["counts"]
+    assert [counts[name] for name in ("works", "fails", "unreachable", "not_judged")] == [3, 1, 1, 4]
+    for language in LANGUAGES.values():
+        headline, *others = summary_lines(summary, language)
+        texts = [form(digest, language) for name, form in FORMATS.items() if name != "html"]
+        texts.append(section_text(digest, language))
+        brief = markdown(Report(frames, report.tables, language_choice=LanguageChoice(language)))
+        for text in (*texts, brief, html):
+            assert headline in text
+        for sentence in (*others, summary.title(language)):
+            assert markdown_words(sentence) in brief or sentence in brief
+            assert sentence in soup.text or _in_script(sentence) in html
+
+
+def _in_script(text: str) -> str:
+    """Return a text as the scripts of a page hold it."""
+    return json.dumps(text, ensure_ascii=False)[1:-1].replace("&", "\\u0026")
