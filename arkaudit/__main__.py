@@ -3,7 +3,8 @@
 import sys
 from pathlib import Path
 
-from arkaudit.output.exits import EXIT_INTERRUPTED, INTERRUPTED, handle_signals_early
+from arkaudit.output.exits import INTERRUPTED, handle_signals_early
+from extractors.model.errors import EXIT_INTERRUPTED
 
 
 def main() -> None:

@@ -14,9 +14,6 @@ from arkaudit import __version__
 from arkaudit.hooks import add_formats, merge, plugins
 from arkaudit.output.exits import (
     EXIT_FINDING,
-    EXIT_INTERRUPTED,
-    EXIT_MISTAKE,
-    EXIT_UNFINISHED,
     INTERRUPTED,
     end,
     end_for,
@@ -26,7 +23,7 @@ from arkaudit.output.exits import (
     quiet,
     survived,
 )
-from extractors.model.errors import UserMistake
+from extractors.model.errors import EXIT_INTERRUPTED, EXIT_MISTAKE, EXIT_UNFINISHED, UserMistake
 
 
 def with_output_options(command: click.Command) -> click.Command:

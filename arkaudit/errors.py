@@ -7,7 +7,6 @@ ArkauditError
 ├── UserMistake                 a mistake in a seed, an option, a file or its place; a report can't be written
 │   ├── ConfigError             an invalid configuration, with the key or the line
 │   └── AuditRunning            a named audit is already running
-├── DatasetError                the storage of a dataset, a part of it or its cluster failed, maybe temporarily
 ├── RunInterrupted              a signal ended a run; its observations are kept
 │   └── AuditInterrupted        the same, with the id of the run
 ├── StoreError                  a store can't be used

@@ -15,7 +15,6 @@ from crawler.wire.endpoints import NameServerFailed as NameServerFailed
 from crawler.wire.endpoints import NameServerSilent as NameServerSilent
 from crawler.wire.handlers import ProxyFailed as ProxyFailed
 from extractors.model.errors import ArkauditError as ArkauditError
-from extractors.model.errors import DatasetError as DatasetError
 from extractors.model.errors import RunInterrupted as RunInterrupted
 from extractors.model.errors import SourceUnreadable as SourceUnreadable
 from extractors.model.errors import UserMistake as UserMistake

@@ -86,10 +86,6 @@ class ArkSource(Protocol):
         """True if any document cites an ARK."""
 
     @property
-    def is_whole(self) -> bool:
-        """True if `records` yields all documents."""
-
-    @property
     def notes(self) -> Sequence[tuple[str, Finding]]:
         """Findings and their subjects, complete after all records were given."""
 

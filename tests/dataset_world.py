@@ -22,7 +22,7 @@ from arkaudit.features.datasets import graph
 from arkaudit.features.datasets.cluster import local_client, require_dask
 from arkaudit.features.datasets.graph import DatasetMaker, FinishedDataset
 from arkaudit.features.datasets.manifest import Manifest
-from arkaudit.features.datasets.parts import DIGEST_DIGITS, fingerprint
+from arkaudit.features.datasets.parts import DIGEST_DIGITS
 from arkaudit.features.datasets.storage import InputFile, Storage
 from extractors.mentions.rows import ALL_COLUMNS
 
@@ -144,7 +144,6 @@ def main(folder: Path, papers: Path) -> None:
     than the process before.
     """
     paths = sorted(papers.iterdir())
-    fingerprint()  # kept for all forks, which takes half of their time
     # In another process, as a fork has no other threads.
     assert not _ends_at(folder / "whole", paths, 0)
     expected = content_of(folder / "whole")

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from arkaudit.__main__ import main as command
-from extractors.model.errors import DatasetError
+from arkaudit.features.datasets.storage import DatasetError
 from tests.dataset_world import content_of, make
 from tests.preloaded import IMPORTED
 

@@ -51,8 +51,9 @@ def letter(tmp_path: Path) -> Path:
 def test_every_command_has_help_with_an_example_and_is_documented(verb: str) -> None:
     done = CliRunner().invoke(cli, [verb, "--help"], prog_name="arkaudit")
     assert done.exit_code == 0
-    assert f"arkaudit {verb}" in done.output.replace(f"Usage: arkaudit {verb}", "", 1)
-    assert f"arkaudit {verb}" in DOCUMENTATION
+    has_example = f"arkaudit {verb}" in done.output.replace(f"Usage: arkaudit {verb}", "", 1)
+    assert has_example, "give an example in the docstring of the command"
+    assert f"arkaudit {verb}" in DOCUMENTATION, "show it in docs/usage.md"
 
 
 @pytest.mark.promise

@@ -490,7 +490,6 @@ def doubtful_worlds(draw: st.DrawFn) -> tuple[list[str], dict[str, tuple[Candida
 
 
 @given(doubtful_worlds(), st.lists(st.integers(0, 30), max_size=60), st.integers(0, 60))
-@settings(max_examples=40)
 def test_verdicts_are_the_same_in_any_order_of_answers_and_after_an_interruption(
     given_world: tuple[list[str], dict[str, tuple[CandidateReading, ...]]], order: list[int], interrupted_after: int
 ) -> None:

@@ -238,23 +238,6 @@ def test_finished_check_repeats_its_output(audits: CheckedDocuments) -> None:
     assert [line for line in again.stderr.splitlines() if " fails " in line] == faults
 
 
-def test_of_a_large_dataset_each_ark_has_some_documents(tmp_path: Path) -> None:
-    papers = [tmp_path / f"{number}.txt" for number in range(9)]
-    for number, path in enumerate(papers):
-        path.write_text(f"ark:/12148/{_NAMES[0]}" + (f" ark:/12148/{_NAMES[1]} no" if number in (2, 7) else ""))
-    make(tmp_path / "ds", [*papers], part_bytes=60)
-    dataset = DatasetDocuments.at(str(tmp_path / "ds"))
-    assert dataset.is_whole
-    assert [len(each.mentions) for each in dataset.records("https://r.example/")] == [1, 1, 2, 1, 1, 1, 1, 2, 1]
-    dataset.whole_rows = 10
-    taken = list(dataset.records("https://r.example/"))
-    assert [Path(each.url).name for each in taken] == ["0.txt", "1.txt", "2.txt", "7.txt"]
-    assert [len(each.mentions) for each in taken] == [1, 1, 2, 2]
-    [(subject, finding)] = dataset.notes
-    assert (subject, finding.kind) == (str(tmp_path / "ds"), "documents-left-out")
-    assert finding.detail.startswith("4 of 9 documents are here, with 6 of 11 mentions of ARKs: ")
-
-
 @pytest.mark.parametrize("damage", ["missing", "no Parquet"])
 def test_damaged_dataset_is_one_line(tmp_path: Path, damage: str) -> None:
     (tmp_path / "a.txt").write_text("ark:/12148/btv1b8449691v")
@@ -335,4 +318,4 @@ def test_a_dataset_is_checked_alone(tmp_path: Path) -> None:
     make(tmp_path / "ds", [tmp_path / "a.txt"])
     done = run_command("check", "ark:12148/x5", "--from", tmp_path / "ds")
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
-    assert "is a dataset" in done.stderr
+    assert "is checked alone" in done.stderr

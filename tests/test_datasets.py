@@ -24,7 +24,7 @@ from arkaudit.features.datasets.passes import READ
 from extractors.mentions.rows import ColumnKind
 from extractors.processes.worker import WorkerExecutor
 from tests.dataset_world import content_of, extracted_rows, make, named_by_content, rows_in, write_documents
-from tests.loopback import ON_LOOPBACK, clean_environment, run_command
+from tests.loopback import ON_LOOPBACK, run_command
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -266,36 +266,6 @@ def test_a_command_without_a_file_of_the_dataset_is_a_mistake(tmp_path: Path, is
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
     assert f"{papers / 'b.txt'} is in {tmp_path / 'ds'}, but the command does not name it" in done.stderr
     assert content_of(tmp_path / "ds") == before
-
-
-@pytest.mark.parametrize(
-    ("change", "is_read_again"),
-    [
-        pytest.param(lambda text: text.replace(b"\n", b"\r\n"), False, id="elsewhere, with line ends of Windows"),
-        pytest.param(lambda text: text + b"\n_CHANGED = True\n", True, id="a changed extractor"),
-    ],
-)
-def test_parts_of_other_code_are_read_again(
-    tmp_path: Path, change: Callable[[bytes], bytes], is_read_again: bool
-) -> None:
-    (tmp_path / "a.txt").write_text("see ark:/12148/btv1b8449691v")
-    assert run_command("dataset", "make", tmp_path / "a.txt", "--out", tmp_path / "ds").returncode == 0
-    [read] = (tmp_path / "ds" / READ).iterdir()
-    content = content_of(tmp_path / "ds")
-    for package in ("arkaudit", "crawler", "extractors", "reports"):
-        ignored = shutil.ignore_patterns("__pycache__")
-        shutil.copytree(ROOT / package, tmp_path / "other" / package, ignore=ignored)
-    changed = tmp_path / "other" / "extractors" / "find.py"
-    changed.write_bytes(change(changed.read_bytes()))
-    done = subprocess.run(
-        [sys.executable, "-P", "-m", "arkaudit", "dataset", "make", tmp_path / "a.txt", "--out", tmp_path / "ds"],
-        env={**clean_environment(), "PYTHONPATH": str(tmp_path / "other")}, capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    [now] = (tmp_path / "ds" / READ).iterdir()
-    assert (now != read) == is_read_again
-    assert ("resuming: 1 of 1 part had been read" in done.stderr) == (not is_read_again)
-    assert content_of(tmp_path / "ds") == content
 
 
 def test_one_command_at_a_time_makes_a_dataset(tmp_path: Path) -> None:

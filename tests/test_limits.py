@@ -14,7 +14,7 @@ import pytest
 from tests.loopback import RawServer, check_rows, reply, serve_connections
 
 #: Seconds for a request to hosts that would take all there are,
-TIMEOUT_S = 4.0
+TIMEOUT_S = 2.0
 #: and to those that send so much that another limit ends them, on a machine that is busy with other things, too.
 LONG_TIMEOUT_S = 60.0
 PAGE = reply(body="<title>An object</title><p>Forty leaves, with drawings.")

@@ -15,8 +15,8 @@ from moto.server import ThreadedMotoServer
 
 from arkaudit.features.datasets.columns import DATASET_TABLES
 from arkaudit.features.datasets.manifest import manifest_in
-from arkaudit.features.datasets.storage import Storage, bucket_files, objects_at
-from extractors.model.errors import DatasetError, UserMistake
+from arkaudit.features.datasets.storage import DatasetError, Storage, bucket_files, objects_at
+from extractors.model.errors import UserMistake
 from tests.cutting_proxy import cut_connections
 from tests.dataset_world import content_of, make, write_documents
 from tests.loopback import run_command

@@ -107,9 +107,16 @@ def test_the_wheel_names_each_extra(wheel: Path) -> None:
     assert 'http-message-signatures<4,>=3.0; extra == "identity"' in metadata
 
 
-def test_the_wheel_has_each_module_of_the_tree(wheel: Path) -> None:
-    tree = (path.relative_to(ROOT).as_posix() for name in PACKAGES for path in (ROOT / name).rglob("*.py"))
-    assert modules(zipfile.ZipFile(wheel).namelist()) == modules(tree)
+def test_the_wheel_has_each_file_of_the_tree(wheel: Path) -> None:
+    tree = {
+        path.relative_to(ROOT).as_posix()
+        for name in PACKAGES
+        for path in (ROOT / name).rglob("*")
+        if path.is_file() and "__pycache__" not in path.parts
+    }
+    names = {name for name in zipfile.ZipFile(wheel).namelist() if name.split("/")[0] in PACKAGES}
+    assert tree - names == set(), "add them to package-data in pyproject.toml"
+    assert names - tree == set()
 
 
 def test_each_module_can_be_imported(wheel: Path, installed_commands: Path, tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ import io
 import json
 import random
 import sqlite3
+import tomllib
 import weakref
 from collections.abc import Iterator
 from pathlib import Path
@@ -30,11 +31,13 @@ from reports.tables.definitions import DOCUMENT_COLUMN, ColumnType, rows_of
 from reports.tables.filters import Choice
 from reports.tables.listings import ARKS
 from reports.tables.report_tables import TABLES, Report
+from reports.tables.wording import FORMAT_MODULES
 from reports.tables.wording import FORMATS as NAMED
 from tests.report_world import GUIDE, LIST, MUSEUM, write_store
 
 HERE = Path(__file__).parent
-DOCS = HERE.parent / "docs"
+ROOT = HERE.parent
+DOCS = ROOT / "docs"
 
 
 @pytest.fixture(scope="module")
@@ -72,11 +75,18 @@ def test_csv_for_excel_begins_with_a_byte_order_mark(report: Report) -> None:
 
 
 def test_every_named_format_writes_its_files(report: Report, tmp_path: Path) -> None:
-    assert list(FORMATS) == list(NAMED)
+    assert list(FORMATS) == list(NAMED), "reports/exports.py and reports/tables/wording.py name the same formats"
     paths = write_report(report, tmp_path / "report", list(FORMATS))
     write_formats = {path.relative_to(tmp_path / "report").as_posix() for path in paths.files}
     assert write_formats == {place for form in FORMATS.values() for place in form.paths}
     assert all(path.stat().st_size for path in paths.files)
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_a_format_is_documented_and_its_library_is_an_extra(name: str) -> None:
+    assert f"| `{name}` |" in (DOCS / "reports.md").read_text("utf-8"), "add its row to docs/reports.md"
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]
+    assert name in extras or name not in FORMAT_MODULES, "add the extra of its library to pyproject.toml"
 
 
 @pytest.mark.parametrize("name", FORMATS)

@@ -73,7 +73,8 @@ def test_page_order_is_verdict_causes_tables(soup: BeautifulSoup) -> None:
 
 
 def test_every_table_has_one_topic() -> None:
-    assert sorted(name for topic in TOPICS for name in topic.tables) == sorted(table.name for table in TABLES)
+    in_topics = sorted(name for topic in TOPICS for name in topic.tables)
+    assert in_topics == sorted(table.name for table in TABLES), "put it into a topic of reports/page/shown_tables.py"
     assert all(sorted(map(repr, columns_of(table))) == sorted(map(repr, table.columns)) for table in TABLES)
 
 
@@ -643,8 +644,7 @@ def test_an_ark_is_opened_by_keyboard_and_closed_by_escape(page_and_files: PageA
 
 
 @needs_browser
-@pytest.mark.parametrize(("scheme", "width"), [("light", 1400), ("dark", 390)])
-@pytest.mark.promise
+@pytest.mark.parametrize(("scheme", "width"), [pytest.param("light", 1400, marks=pytest.mark.promise), ("dark", 390)])
 def test_axe_finds_no_barrier(page_and_files: PageAndReport, scheme: str, width: int) -> None:
     browser, index = page_and_files
     browser.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])

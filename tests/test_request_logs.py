@@ -118,27 +118,11 @@ CUT_OFF = gzip.compress(LINE + os.urandom(9000).hex().encode() + b"\n")[:-9]
 def test_faults_of_a_log_are_findings(
     tmp_path: Path, why: str, data: bytes, outcome: str, kind: str, words: str
 ) -> None:
-    log = tmp_path / "access.log"
+    log = tmp_path / ("access.log.1.gz" if data.startswith(b"\x1f\x8b") else "access.log")
     log.write_bytes(data)
     told, by_kind = findings(log)
     assert told == outcome, by_kind
     assert words in by_kind[kind]
-
-
-def test_lines_that_come_while_a_log_is_read_are_left_for_the_next_time(tmp_path: Path) -> None:
-    log = tmp_path / "access.log"
-    log.write_bytes(LINE * 5)
-
-    class Growing(RequestLogs):
-        def add(self, *request: Any) -> str:
-            with log.open("ab") as end:
-                end.write(LINE)
-            return super().add(*request)
-
-    logs = Growing(OURS)
-    logs.read_log(log, str(log))
-    [finding] = logs.logs[str(log)].findings
-    assert finding.detail == "5 requests for ARKs in 5 lines"
 
 
 def test_repeated_requests_take_no_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

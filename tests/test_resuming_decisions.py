@@ -113,9 +113,9 @@ def test_a_run_is_not_gone_on_with_by_another_key_as_hosts_may_answer_otherwise(
     for options in (other, {}):
         decided = decide([begun], SEEDS, config(**options), resume=None)
         assert decided.run is None
-        assert "differs in identity" in decided.remark
-    with pytest.raises(UserMistake, match="began with identity = "):
+        assert "differs in signer" in decided.remark
+    with pytest.raises(UserMistake, match="began with signer = "):
         decide([begun], SEEDS, config(**other), resume=True)
     plan = decide([begun], SEEDS, config(), resume=True).plan
-    with pytest.raises(UserMistake, match="configure the same \\[identity\\]"):
+    with pytest.raises(UserMistake, match="configure the same key"):
         with_settings_of(plan, config())

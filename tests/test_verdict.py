@@ -191,13 +191,16 @@ def test_every_case_of_answer_control_and_inflection_has_a_verdict() -> None:
         {"type": "text/html", "body": "<p>Who: A<p>What: B<p>When: 1"},
     ]
     controls: list[dict[str, Any] | None] = [None, {"chain": [200]}, {"chain": [404]}, {"end": "dns"}]
-    for first, way, second, control in product(object_answers, [None, *WAYS], inflected, controls):
-        answers = {Question.OBJECT: facts(Question.OBJECT, first)}
-        if way is not None:
-            answers[way] = facts(way, {"text": "An item"})
+    objects = [facts(Question.OBJECT, told) for told in object_answers]
+    infos = [told and facts(Question.INFO, told) for told in inflected]
+    seen_controls = [told and facts(Question.CONTROL, {"asked": URL + "zz", **told}) for told in controls]
+    of_ways = [(None, None), *((way, facts(way, {"text": "An item"})) for way in WAYS)]
+    for first, (way, at_way), second, seen in product(objects, of_ways, infos, seen_controls):
+        answers = {Question.OBJECT: first}
+        if way is not None and at_way is not None:
+            answers[way] = at_way
         if second is not None:
-            answers[Question.INFO] = facts(Question.INFO, second)
-        seen = None if control is None else facts(Question.CONTROL, {"asked": URL + "zz", **control})
+            answers[Question.INFO] = second
         verdict = judge(answers, context=VerdictContext(control=seen))
         assert verdict.object.evidence
         assert verdict.metadata.evidence

@@ -28,7 +28,7 @@ SERVICES = ("object", "metadata", "commitment")
 #: looked up.
 RUNS = {
     "quick": ("--timeout", "25", "--only-routed"),
-    "never done": ("--timeout", "3", "--only-routed"),
+    "never done": ("--timeout", "3", "--attempts", "1", "--only-routed"),
     "nowhere": ("--timeout", "25"),
 }
 

@@ -330,10 +330,11 @@ class Audit:
 def logged_requests(logs: Mapping[str, Sequence[Path]], config: Config) -> RequestLogs:
     """Read the requests for ARKs in *logs* (files by the pattern that names them), and print findings."""
     with Progress() as progress:
-        progress.stage("lines of logs")
-        requests = RequestLogs(config.resolver, progress.show)
-        for path in chain.from_iterable(logs.values()):
+        progress.stage("logs")
+        requests = RequestLogs(config.resolver)
+        for number, path in enumerate(chain.from_iterable(logs.values()), start=1):
             requests.read_log(path, document_name(path))
+            progress.show(number)
     for log in requests.logs.values():
         for finding in log.findings:
             say(f"{log.url}: {finding.kind}: {finding.detail}")

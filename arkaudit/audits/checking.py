@@ -29,7 +29,7 @@ from crawler.verdicts.verdict import unobserved_verdict
 from extractors.mentions.mention import Mention
 from extractors.model.ark import Ark
 from extractors.model.errors import UserMistake
-from reports.hints import MOST_FAULTS, MOST_PLACES, Fault, failing_words
+from reports.hints import MOST_FAULTS, Fault, failing_words
 from reports.languages.places import place_words
 from reports.store.known_problems import NOTHING_KNOWN, KnownProblems
 
@@ -171,9 +171,7 @@ def check_source(
     """
     seeds = [source.place, source.digest]
     with open_run("check", seeds, config, store_file, resume=resume) as begun:
-        # A part of the documents does not show how many more of them cite an ARK.
-        most = None if source.is_whole else MOST_PLACES
-        return _result_by_url(_run(begun, known_list, source=source, most_places=most))
+        return _result_by_url(_run(begun, known_list, source=source))
 
 
 def _run(
@@ -184,7 +182,6 @@ def _run(
     *,
     source: ArkSource | None = None,
     explain: bool = False,
-    most_places: int | None = None,
 ) -> CheckRun:
     """Run a check of *targets* or of a *source*; judge a finished one again by its observations."""
     verdicts: dict[Pair, Verdict] = {}
@@ -220,7 +217,7 @@ def _run(
         accepted,
         RunObservations(store.observations(run_id)) if explain else None,
         {record.request_url: record for record in store.mementos(run_id)},
-        {pair: some[:most_places] for pair, some in places.items()},
+        places,
     )
 
 

@@ -22,6 +22,8 @@ from extractors.model.files import is_file
 
 #: Sections of the configuration that determine the requests. Politeness does not.
 _SECTIONS = ("crawl", "resolve", "render")
+#: The setting of a plan that names the signer of requests.
+_SIGNER = "signer"
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +38,7 @@ class RunPlan:
     @classmethod
     def from_command(cls, seeds: Sequence[str], config: Config) -> RunPlan:
         """Return the plan of a command."""
-        settings: dict[str, Any] = {"resolver": config.resolver, "identity": _signed_by(config)}
+        settings: dict[str, Any] = {"resolver": config.resolver, _SIGNER: _signed_by(config)}
         for section in _SECTIONS:
             values = getattr(config, section).model_dump(mode="json")
             settings.update({f"{section}.{name}": value for name, value in values.items()})
@@ -100,9 +102,9 @@ def decide(runs: Sequence[Run], seeds: Sequence[str], config: Config, *, resume:
         for name in differences:
             section, _, key = name.rpartition(".")
             given = getattr(config, section) if section else config
+            was, wanted = begun.settings[name], plan.settings[name]
             # Set by the file or an option, not a default.
-            if key in given.model_fields_set:
-                was, wanted = begun.settings[name], plan.settings[name]
+            if key in given.model_fields_set or (name == _SIGNER and wanted is not None):
                 raise UserMistake(
                     f"run {run.run_id} began with {name} = {was}, not {wanted}: omit this setting, "
                     "or begin a new run by --no-resume"
@@ -124,9 +126,9 @@ def _signed_by(config: Config) -> str | None:
 
 def with_settings_of(plan: RunPlan, config: Config) -> Config:
     """Return *config* with the settings of *plan*. Raises `UserMistake` if they are no longer valid."""
-    signed_by = plan.settings.get("identity")
+    signed_by = plan.settings.get(_SIGNER)
     if signed_by and _signed_by(config) is None:
-        raise UserMistake(f"the run began with requests signed by {signed_by}: configure the same [identity]")
+        raise UserMistake(f"the run began with requests signed by {signed_by}: configure the same key")
     changed: dict[str, Any] = {"resolver": plan.settings.get("resolver", config.resolver)}
     for name in _SECTIONS:
         section = getattr(config, name)

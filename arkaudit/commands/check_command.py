@@ -38,8 +38,8 @@ if TYPE_CHECKING:
 @click.option(
     "--from",
     "from_file",
-    metavar="FILE|DATASET|LOG",
-    help="Read ARKs from a file (one per line), a dataset (arkaudit dataset make) or an access log (log:FILE).",
+    metavar="FILE|LOG|…",
+    help="Read ARKs from a file (one per line), an access log (log:FILE) or documents that were read before.",
 )
 @inventory_option
 @verdict_format_option
@@ -71,7 +71,6 @@ def check(
     \b
     arkaudit check ark:12148/btv1b8449691v
     arkaudit check --from arks.txt --format table --store audit.db
-    arkaudit check --from dataset/ --store audit.db
     arkaudit check --inventory inventory.csv --store audit.db
     arkaudit check --inventory inventory.csv --prefix ark:12148/bpt6
     """  # fmt: skip
@@ -90,7 +89,7 @@ def check(
     asked = [text for given in (*arks, *from_lines.values()) for text in split_arks(given)]
     asked += [*logged, *listed]
     if source is not None and (arks or inventory is not None):
-        raise UserMistake(f"{from_file} is a dataset: check other ARKs by another command")
+        raise UserMistake(f"{from_file} is checked alone: check other ARKs by another command")
     if not asked and not (source is not None and source.has_arks):
         empty = " and ".join(str(file) for file in (from_file, inventory) if file is not None)
         of_these = f" of {selection.words}" if selection else ""
@@ -151,7 +150,7 @@ def _requests_in_logs(source: str | None, config: Config) -> dict[str, list[str]
     asked = logged_requests({pattern: logs_at(pattern)}, config).requested_urls()
     if not asked:
         raise UserMistake(f"nothing to check: there is no request for an ARK in {source}")
-    return asked
+    return {url: [f"{page} ({count})" for page, count in pages.most_common()] for url, pages in asked.items()}
 
 
 def lines_of(source: str | None) -> dict[int, str]:

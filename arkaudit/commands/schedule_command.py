@@ -28,9 +28,9 @@ from arkaudit.commands.options import (
 )
 from arkaudit.configuration.schedule import Schedule
 from arkaudit.hooks import plugins
-from arkaudit.output.exits import EXIT_FINDING, EXIT_INTERRUPTED, EXIT_MISTAKE, EXIT_UNFINISHED, closed, say
+from arkaudit.output.exits import EXIT_FINDING, closed, say
 from arkaudit.schedules.last_run import FOLDER, Due, LastRun, LastRunFile, due_now
-from extractors.model.errors import UserMistake
+from extractors.model.errors import EXIT_INTERRUPTED, EXIT_MISTAKE, EXIT_UNFINISHED, UserMistake
 
 if TYPE_CHECKING:
     from rich.table import Table

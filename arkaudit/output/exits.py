@@ -18,7 +18,7 @@ from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, NoReturn, TextIO
 
-from extractors.model.errors import ArkauditError
+from extractors.model.errors import EXIT_INTERRUPTED, EXIT_MISTAKE, EXIT_UNFINISHED, ArkauditError
 from reports.hints import Fault, fault_lines, next_words
 from reports.languages import ENGLISH, Language
 from reports.languages.display import count_noun, escape_invisible
@@ -31,16 +31,18 @@ if TYPE_CHECKING:
 
 
 INTERRUPTED = "interrupted; all observations until then are kept"
-#: As shells report a program that Ctrl-C ended.
-EXIT_INTERRUPTED = 130
 
 
 class OutputClosed(ArkauditError):
     """Raised when the reader of standard output is gone, such as `head`. It is not a failure."""
 
+    exit_code = 0
+
 
 class OutputUnwritable(ArkauditError):
     """Raised when results can't be written, for example on a full disk."""
+
+    exit_code = EXIT_UNFINISHED
 
 
 def handle_signals_early() -> None:
@@ -65,7 +67,7 @@ logger = logging.getLogger(__name__)
 # Without it, Python's last-resort handler would print each line again before the log is configured.
 logger.addHandler(logging.NullHandler())
 
-EXIT_FINDING, EXIT_MISTAKE, EXIT_UNFINISHED = 1, 2, 3
+EXIT_FINDING = 1
 #: The value of --fail-on that is never reached.
 NEVER = "never"
 
@@ -224,32 +226,26 @@ def code_of(ending: BaseException) -> int:
     """Return the exit code for an exception: 1, like Python's own, for a bug."""
     import click
 
-    from crawler.store import StoreDamaged, StoreUnopenable, StoreUnwritable
-    from extractors.model.errors import DatasetError, RunInterrupted, UserMistake
-
     match ending:
-        case SystemExit(code=int(code)):
+        case SystemExit(code=int(code)) | ArkauditError(exit_code=int(code)):
             return code
-        case OutputClosed() | SystemExit(code=None):
+        case SystemExit(code=None):
             return 0
-        case UserMistake() | StoreUnopenable() | click.ClickException():
+        case click.ClickException():
             return EXIT_MISTAKE
         case OSError(errno=number) if number in _OF_PATHS and ending.filename is not None:
             return EXIT_MISTAKE
-        case StoreUnwritable() | StoreDamaged() | OutputUnwritable() | DatasetError():
-            return EXIT_UNFINISHED
         case OSError(errno=number) if number in DISK_ERRORS:
             return EXIT_UNFINISHED
-        case KeyboardInterrupt() | RunInterrupted() | click.Abort():
+        case KeyboardInterrupt() | click.Abort():
             return EXIT_INTERRUPTED
     return 1
 
 
 def end_for(failure: Exception) -> NoReturn:
     """Exit with the code of a failure; raise it again with a traceback if it is a bug."""
-    from crawler.store import StoreDamaged
+    from crawler.store import StoreDamaged, StoreUnwritable
     from crawler.store.files import damage_in_opened
-    from extractors.model.errors import DatasetError
 
     is_of_stream = isinstance(failure, OSError) and failure.errno == errno.EBADF
     if 1 in closed and (is_of_stream or isinstance(failure, OutputUnwritable)):
@@ -262,12 +258,12 @@ def end_for(failure: Exception) -> NoReturn:
         sys.exit(code)
     if code == EXIT_MISTAKE and isinstance(failure, OSError):
         end(code, f"{os.fsdecode(failure.filename)}: {failure.strerror}")
-    if code == EXIT_MISTAKE or isinstance(failure, OutputUnwritable | DatasetError):
-        end(code, str(failure))
     if isinstance(failure, StoreDamaged):
         end(code, f"{failure}; run arkaudit store check for details")
-    if code == EXIT_UNFINISHED:
+    if code == EXIT_UNFINISHED and isinstance(failure, StoreUnwritable | OSError):
         end(code, f"the run could not finish: {failure}; all observations until then are kept")
+    if code in (EXIT_MISTAKE, EXIT_UNFINISHED):
+        end(code, str(failure))
     if code == EXIT_INTERRUPTED:
         end_interrupted(can_go_on=hasattr(failure, "run_id"))
     damage = damage_in_opened()
@@ -360,11 +356,7 @@ def check_total(families: Iterable[Family], without_ark: int, known_problems: in
     from reports.tables.wording import FAMILY_COUNTS
 
     counts = Counter(families)
-    parts = [
-        ENGLISH.ngettext(forms.one, forms.many, counts[family])
-        for family, forms in FAMILY_COUNTS.items()
-        if counts[family]
-    ]
+    parts = [ENGLISH.counted(forms, counts[family]) for family, forms in FAMILY_COUNTS.items() if counts[family]]
     total = f"{count_noun(counts.total(), 'ARK')} checked" + (f": {', '.join(parts)}" if parts else "")
     lines = f"{count_noun(without_ark, 'line holds', 'lines hold')} no ARK" if without_ark else ""
     known = count_noun(known_problems, "known problem") if known_problems else ""

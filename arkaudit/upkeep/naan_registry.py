@@ -13,12 +13,12 @@ from rich.table import Table
 from rich.text import Text
 
 from arkaudit.configuration.config import Config
-from arkaudit.output.exits import EXIT_FINDING, EXIT_UNFINISHED, end, say
+from arkaudit.output.exits import EXIT_FINDING, end, say
 from arkaudit.output.output_rows import print_whole, write_jsonl
 from crawler.model.registry import cache_folder, load_registry
 from crawler.spiders.seeds import Seeds
 from extractors.model.ark import Ark
-from extractors.model.errors import UserMistake
+from extractors.model.errors import EXIT_UNFINISHED, UserMistake
 from extractors.model.files import is_folder
 from extractors.model.naan import SHARED_NAANS, NotARegistry, Registry, RegistryEntry, naan_and_name
 from extractors.model.normalize import NotAnArk

@@ -5,9 +5,18 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
+EXIT_MISTAKE, EXIT_UNFINISHED = 2, 3
+#: As shells report a program that Ctrl-C ended.
+EXIT_INTERRUPTED = 130
+
 
 class ArkauditError(Exception):
     """The base of all errors of arkaudit; bugs raise other exceptions."""
+
+    exit_code: ClassVar[int | None] = None
+    """The exit code of a command that the error ends; None if it must not reach the command."""
 
 
 class SourceUnreadable(ArkauditError, OSError):
@@ -17,15 +26,15 @@ class SourceUnreadable(ArkauditError, OSError):
 class UserMistake(ArkauditError):
     """Raised for a mistake that the user can correct; the message is one line."""
 
-
-class DatasetError(ArkauditError):
-    """Raised if the storage of a dataset, a part of it or its cluster fails, maybe temporarily; finished parts stay."""
+    exit_code = EXIT_MISTAKE
 
 
 class RunInterrupted(ArkauditError):
     """Raised if a signal or a time limit stopped the run. Work in flight was recorded, unless a second signal stopped it
     at once.
     """
+
+    exit_code = EXIT_INTERRUPTED
 
     def __init__(self, *, at_once: bool = False, is_by_time: bool = False) -> None:
         super().__init__("at once" if at_once else "in good order")

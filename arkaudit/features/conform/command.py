@@ -18,8 +18,8 @@ from arkaudit.commands.options import (
     resume_option,
     store_file_option,
 )
-from arkaudit.output.exits import EXIT_FINDING, EXIT_UNFINISHED, end
-from extractors.model.errors import UserMistake
+from arkaudit.output.exits import EXIT_FINDING, end
+from extractors.model.errors import EXIT_UNFINISHED, UserMistake
 
 
 @click.command(cls=GroupedCommand)

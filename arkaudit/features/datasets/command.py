@@ -30,6 +30,7 @@ def dataset() -> None:
     \b
     arkaudit dataset make papers/ --out dataset/
     arkaudit dataset check dataset/
+    arkaudit check --from dataset/ --store audit.db      check the ARKs that it cites
     """
 
 

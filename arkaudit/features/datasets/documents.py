@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -23,11 +23,6 @@ from extractors.model.errors import UserMistake
 from extractors.processes.codec import from_plain, to_plain
 from extractors.wraps.rules import Confidence
 
-#: Number of documents and mentions up to which all documents are taken.
-WHOLE_ROWS = 1_000_000
-#: Number of documents of a larger dataset that are taken for each target.
-DOCUMENTS_AN_ARK = 3
-
 Row = Mapping[str, Any]
 Target = tuple[Ark, str]
 
@@ -40,7 +35,6 @@ class DatasetDocuments:
     """The folder or prefix as the user named it."""
     storage: Storage
     manifest: Manifest
-    whole_rows: int = WHOLE_ROWS
     notes: list[tuple[str, Finding]] = field(default_factory=list)
     """Findings and their subjects, complete after all records were given."""
 
@@ -61,12 +55,6 @@ class DatasetDocuments:
     def has_arks(self) -> bool:
         """True if the dataset has mentions of ARKs."""
         return self.manifest.tables["mentions"].rows > 0
-
-    @property
-    def is_whole(self) -> bool:
-        """True if a check takes all documents, because the dataset has at most `whole_rows` documents and mentions."""
-        tables = self.manifest.tables
-        return tables["documents"].rows + tables["mentions"].rows <= self.whole_rows
 
     @property
     def digest(self) -> str:
@@ -90,41 +78,16 @@ class DatasetDocuments:
         Raises `UserMistake` if a file of the dataset is missing or damaged.
         """
         at = now()
-        taken = mentions = 0
-        chosen = None if self.is_whole else self._first_to_cite()
         for documents, *others in zip(*map(self._parts_of, DATASET_TABLES), strict=True):
             cited, found = map(_by_document, others)
             for document in documents.to_pylist():
                 name = document["document"]
-                rows, findings = cited.pop(name, []), found.pop(name, [])
-                if chosen is None or name in chosen:
-                    with self._require_own_values(f"the rows about {name}"):
-                        record = _record(document, rows, findings, resolver, at)
-                    taken += 1
-                    mentions += len(record.mentions)
-                    yield record
+                with self._require_own_values(f"the rows about {name}"):
+                    record = _record(document, cited.pop(name, []), found.pop(name, []), resolver, at)
+                yield record
             for name in cited:
                 raise UserMistake(f"{self.place} can't be read: it has citations of {name}, but not this document")
             self.notes += [(name, _finding_of(row)) for name, rows in sorted(found.items()) for row in rows]
-        if not self.is_whole:
-            tables = self.manifest.tables
-            words = (
-                f"{taken:,} of {tables['documents'].rows:,} documents are here, with {mentions:,} of "
-                f"{tables['mentions'].rows:,} mentions of ARKs: at most {DOCUMENTS_AN_ARK} for each ARK at a URL; "
-                "the tables of the dataset have all"
-            )
-            self.notes.append((self.place, Finding("documents-left-out", words)))
-
-    def _first_to_cite(self) -> set[str]:
-        """Return the names of the first documents that cite each target."""
-        documents: Counter[tuple[str, str]] = Counter()
-        chosen = set()
-        for rows in self._parts_of(MENTIONS):
-            for name, *target in _distinct(rows, "document", "ark", "requested"):
-                documents[tuple(target)] += 1
-                if documents[tuple(target)] <= DOCUMENTS_AN_ARK:
-                    chosen.add(name)
-        return chosen
 
     def _parts_of(self, table: DatasetTable) -> Iterator[pa.Table]:
         """Yield the rows of each file of *table*. Raises `UserMistake` for another file."""

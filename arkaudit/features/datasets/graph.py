@@ -28,11 +28,11 @@ from arkaudit.features.datasets.passes import (
     read_part,
     table_file,
 )
-from arkaudit.features.datasets.storage import SCRATCH, InputFile, Storage, reason_of
+from arkaudit.features.datasets.storage import SCRATCH, DatasetError, InputFile, Storage, reason_of
 from arkaudit.output.exits import say
 from arkaudit.output.progress import Progress
 from extractors.model.check_characters import DECLARED, declare
-from extractors.model.errors import DatasetError, UserMistake
+from extractors.model.errors import UserMistake
 from extractors.model.formats import PLUGIN_FORMATS, DocumentFormat, add_formats
 from reports.languages.display import count_noun
 

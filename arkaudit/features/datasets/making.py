@@ -15,12 +15,20 @@ from arkaudit.features.datasets.graph import DatasetMaker, FinishedDataset
 from arkaudit.features.datasets.manifest import MANIFEST, damage_in, manifest_in
 from arkaudit.features.datasets.parts import FolderFinding, parts_of
 from arkaudit.features.datasets.passes import READ
-from arkaudit.features.datasets.storage import SCRATCH, InputFile, Storage, is_object, network_errors, objects_at
-from arkaudit.output.exits import EXIT_FINDING, EXIT_UNFINISHED, command, end, say
+from arkaudit.features.datasets.storage import (
+    SCRATCH,
+    DatasetError,
+    InputFile,
+    Storage,
+    is_object,
+    network_errors,
+    objects_at,
+)
+from arkaudit.output.exits import EXIT_FINDING, command, end, say
 from arkaudit.output.progress import Progress
 from crawler.spiders.seeds import Seeds
 from extractors.documents import TRIAL_PREFIX, document_name, unwritable_reason
-from extractors.model.errors import DatasetError, UserMistake
+from extractors.model.errors import EXIT_UNFINISHED, UserMistake
 from reports.hints import next_words
 from reports.languages.display import count_noun
 

@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-import platform
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
-from functools import cache
 from operator import attrgetter
-from pathlib import Path
 
-import extractors
 from arkaudit import __version__
 from arkaudit.features.datasets.storage import InputFile
 from extractors.model.check_characters import DECLARED
@@ -19,50 +15,20 @@ from extractors.model.errors import UserMistake
 from extractors.model.formats import PLUGIN_FORMATS
 from extractors.processes.codec import to_json
 
-#: Libraries that read documents.
-_READERS = (
-    "beautifulsoup4", "ijson", "lxml", "markdown-it-py", "pikepdf", "pymarc", "pypdfium2", "regex",
-)  # fmt: skip
-
 
 def fingerprint() -> tuple[str, ...]:
-    """Return what determines which ARKs are found: the user's declarations, plug-ins, and the versions of the programs.
+    """Return what determines which ARKs are found: the version of arkaudit, the user's declarations, and plug-ins.
 
-    >>> fingerprint()[0] == f"arkaudit {__version__}", fingerprint()[-2:]
+    >>> fingerprint()[0] == f"arkaudit {__version__}", fingerprint()[1:]
     (True, ('declared check characters: none', 'formats of plug-ins: none'))
     """
     declared = ", ".join(f"{naan} {has_check}".lower() for naan, has_check in sorted(DECLARED.items()))
     added = ", ".join(f"{name} by {plugin.reader}" for name, plugin in sorted(PLUGIN_FORMATS.items()))
-    return (*versions(), f"declared check characters: {declared or 'none'}", f"formats of plug-ins: {added or 'none'}")
-
-
-@cache
-def versions() -> tuple[str, ...]:
-    """Return the versions of arkaudit, its code, Python and the reading libraries.
-
-    The code has a digest, because developers change it between versions.
-    """
-    # A slow import.
-    from importlib import metadata
-
-    python = ".".join(platform.python_version_tuple()[:2])
-    readers = (f"{name} {metadata.version(name)}" for name in _READERS)
     return (
         f"arkaudit {__version__}",
-        f"code {code_digest(Path(extractors.__file__).parent, Path(__file__).parent)}",
-        f"Python {python}",
-        *readers,
+        f"declared check characters: {declared or 'none'}",
+        f"formats of plug-ins: {added or 'none'}",
     )
-
-
-def code_digest(*folders: Path) -> str:
-    """Return a digest of the names and texts of the modules in *folders*, independent of line ends."""
-    digest = hashlib.sha256()
-    for folder in folders:
-        for path in sorted(folder.rglob("*.py")):
-            text = path.read_bytes().replace(b"\r\n", b"\n")
-            digest.update(f"{path.relative_to(folder).as_posix()} {len(text)}\n".encode() + text)
-    return digest.hexdigest()[:12]
 
 
 #: Length of a digest in a file name.

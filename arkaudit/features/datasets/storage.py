@@ -15,10 +15,16 @@ import pyarrow as pa
 from pyarrow import fs
 
 from crawler.model.durable_files import make_folder, put_in_place
-from extractors.model.errors import DatasetError, UserMistake
+from extractors.model.errors import EXIT_UNFINISHED, ArkauditError, UserMistake
 from extractors.model.files import is_folder, path_exists
 
 _SCHEME = "s3://"
+
+
+class DatasetError(ArkauditError):
+    """Raised if the storage of a dataset, a part of it or its cluster fails, maybe temporarily; finished parts stay."""
+
+    exit_code = EXIT_UNFINISHED
 
 
 def is_object(name: str) -> bool:

@@ -19,9 +19,9 @@ from arkaudit.features.fix.patches import diff_of
 from arkaudit.features.fix.sources import Unfixable
 from arkaudit.features.fix.writing import reason_to_leave, reason_to_leave_tree, remove_parts, replace_file, work_tree
 from arkaudit.output import output_rows as rows
-from arkaudit.output.exits import EXIT_MISTAKE, EXIT_UNFINISHED, command, end_unread, errors, say
+from arkaudit.output.exits import command, end_unread, errors, say
 from extractors.model.budget import cores
-from extractors.model.errors import UserMistake
+from extractors.model.errors import EXIT_MISTAKE, EXIT_UNFINISHED, UserMistake
 from reports.hints import next_words
 from reports.languages.display import count_noun, escape_invisible
 

@@ -25,7 +25,7 @@ def overview(config_file: Path, out: Path | None) -> None:
     arkaudit overview -c arkaudit.toml --out site
     """
     from arkaudit.configuration.config_files import load_audits
-    from arkaudit.features.overview.settings import Overview
+    from arkaudit.features.overview.section import Overview
     from arkaudit.features.overview.writing import write_overview
 
     audits = load_audits(config_file)

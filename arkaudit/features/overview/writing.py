@@ -19,12 +19,12 @@ from arkaudit.configuration.schedule import Schedule
 from arkaudit.features.overview.feed import FEED, atom_feed
 from arkaudit.features.overview.page import overview_page
 from arkaudit.features.overview.status import AuditRow, AuditStatus, status_of
-from arkaudit.output.exits import EXIT_UNFINISHED, code_of, say
+from arkaudit.output.exits import code_of, say
 from arkaudit.schedules.last_run import FOLDER, LastRunFile
 from crawler.model.durable_files import durable_file
 from crawler.model.registry import COPY, cache_folder, load_registry
 from crawler.store.files import real_path
-from extractors.model.errors import ArkauditError, UserMistake
+from extractors.model.errors import EXIT_UNFINISHED, ArkauditError, UserMistake
 from extractors.model.files import is_file, path_exists
 from reports.exports import INDEX, staging_folder
 from reports.languages import LanguageChoice
