@@ -23,7 +23,6 @@ from crawler.answers.likeness import (
     same_page,
 )
 from crawler.answers.notices import PageWords, says_not_found, sure_words
-from crawler.answers.page_copies import ENOUGH_PAGES
 from crawler.answers.quirks import NOTICE_CHARS, OPENING_CHARS, bare, plain, quirks
 from crawler.answers.withdrawals import Withdrawal, sentences, speaks_of_withdrawal
 from crawler.model.observations import ObjectOutcome
@@ -204,8 +203,8 @@ class ObjectFacts:
 
     @property
     def is_repeated(self) -> bool:
-        """True if several objects have this page, each at another address. An app shell is left to scripts."""
-        return self.copies >= ENOUGH_PAGES - 1 and not self.answer.is_left_to_scripts
+        """True if another object has this page, at another address. An app shell is left to scripts."""
+        return self.copies > 0 and not self.answer.is_left_to_scripts
 
     @property
     def is_told_apart(self) -> bool:

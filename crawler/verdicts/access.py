@@ -315,12 +315,12 @@ _SPECIAL_PAGES = (
         lambda facts: [*_grounds(facts), "this host's answer for missing objects is unknown"],
     ),
     _success(
-        "the pages of three objects or more, each at another address of the host, say and show the same",
+        "the page of another object, at another address of the host, says and shows the same",
         lambda facts: worth(facts) is _YES and facts.is_repeated,
         ObjectOutcome.UNDETERMINED,
         lambda facts: [
             *_grounds(facts),
-            f"the host sends a page with the same words, links and media for {facts.copies} other objects",
+            f"the host sends a page with the same words, links and media for other objects ({facts.copies})",
         ],
     ),
     _success(
