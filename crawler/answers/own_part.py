@@ -39,6 +39,8 @@ _SITES_PARTS = ("nav", "dialog", "select")
 #: Roles of the site's parts, unless the page's heading is in them.
 _SITES_ROLES = ("navigation", "banner", "contentinfo", "search", "dialog", "alertdialog", "menu", "menubar")
 _HEADINGS = ("h1", "h2", "h3")
+#: Cells of tables, and members of lists of terms.
+_CELLS = ("td", "th", "dt", "dd")
 
 #: Blocks with at least this number of links, and hardly any other text, are menus.
 MENU_LINKS = 4
@@ -136,7 +138,7 @@ def own_part(page: Page) -> tuple[str, tuple[str, ...]]:
     ('A map Ink on paper', ('A map',))
     """
     remove(page("title"))
-    for cell in page.find_all(("td", "th")):
+    for cell in page.find_all(_CELLS):
         if cell.find_previous_sibling(True) or cell.parent.find_previous_sibling(True):
             # A sentence never continues in the next cell.
             cell.insert(0, " | ")

@@ -28,6 +28,10 @@ _SENTENCE_END = re.compile(
     r"[.!?](?=\s|\Z)(?<!\b\d.)(?<!\b\d\d.)(?<!\b[A-Za-z].)(?<!\b[NnDMS][ro].)(?<!\bmrs.)|[\u3002\uff01\uff1f]"
 )
 ARK_OR_URL = re.compile(r"(?:https?://\S{0,500}?/)?ark:/?[^\s)\]\"'<>]+|https?://[^\s)\]\"'<>]+", re.IGNORECASE)
+#: The beginning of a clause with another subject than the clause before it.
+_CLAUSE = re.compile(r"[,;:|()\u2013\u2014-]|\b(?:that|dass|que|che|dat|att|at|het|что)\b")
+#: A statement has at most this number of letters before its subject: "for legal reasons". More belong to a description.
+_LEAD_LETTERS = 30
 _TITLE_PART = re.compile(r"\s[|:\u2013\u2014\u00b7\u2022\u203a-]\s")
 #: Signs that a withdrawal is not a fact: a condition, a negation, a wish, a rule.
 _NO_FACT = re.compile(
@@ -151,6 +155,8 @@ def _said_in(sentence: str) -> Withdrawal | None:
         if not subject["it"] and _OF.search(plain_text[:start]):
             continue
         is_certain = bool(subject["this"] or subject["it"])
+        if not subject["this"] and sum(map(str.isalpha, _CLAUSE.split(plain_text[:start])[-1])) > _LEAD_LETTERS:
+            continue
         if not is_certain and not subject["the"] and not _stands_alone(capitals, start):
             continue
         return Withdrawal(shown[start : match.end()].replace("@@", "it"), is_certain)
