@@ -464,8 +464,10 @@ class ObjectFacts:
     @property
     def _is_of_this_alone(self) -> bool:
         """True if the host answers with another status for a name that can't exist."""
-        is_there = self.reply is ControlContrast.REFUSED_THERE and self.control is not None
-        return is_there and self.control.status != self.answer.status  # type: ignore[union-attr]
+        control = self.control
+        if control is None or self.reply not in (ControlContrast.REFUSED_THERE, ControlContrast.ANOTHER):
+            return False
+        return self._reaches(control) and control.status != self.answer.status
 
     @property
     def is_in_unknown_language(self) -> bool:

@@ -514,7 +514,8 @@ _NOT_FOUND_PATH = re.compile(
     re.IGNORECASE,
 )
 _NOT_FOUND_QUERY = re.compile(
-    r"(?:\A|[&=])(?:404|(?:page|item|ark)?[-_+]?not[-_+]?found|unknown|missing)(?:&|\Z)", re.IGNORECASE
+    r"(?:\A|[&=])(?:404|(?:page|item|ark)?[-_+]?not[-_+]?found|unknown|missing|(?:err(?:or|o|eur)?|fehler)=[^&]*)(?:&|\Z)",
+    re.IGNORECASE,
 )
 _SEARCH = (
     r"/(?:search\w*|find|results?|discover|recherche\w*|suche\w*|trefferliste|busca\w*|b[uú]squeda|ricerca|pesquisa|zoeken"

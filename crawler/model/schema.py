@@ -296,7 +296,7 @@ observation = Table(
         "facts",
         JSON,
         "facts in the page: arks and their places, canonical, refresh, challenge, asks_password, "
-        "runs_scripts, signs_on, headings, kernel_values",
+        "runs_scripts, signs_on, is_unfilled, headings, kernel_values",
         "mapping",
     ),
     required("remarks", JSON, "what else was noticed", "list of text"),

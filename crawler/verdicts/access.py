@@ -298,10 +298,10 @@ _SPECIAL_PAGES = (
         _grounds,
     ),
     _success(
-        "a host on the way redirects to its own home page or search form, and no fact contradicts this",
+        "a host on the way redirects to its own home page, search form or error page, and no fact contradicts this",
         lambda facts: worth(facts) is _YES and not facts.is_particular and facts.answer.is_sent_away,
         ObjectOutcome.UNDETERMINED,
-        lambda facts: ["a host on the way redirects to its own home page or search form", *_grounds(facts)],
+        lambda facts: ["a host on the way redirects to its own home page, search form or error page", *_grounds(facts)],
     ),
     _success(
         "the answering host is unknown, and its page may be the same for any request",
