@@ -23,7 +23,7 @@ from crawler.answers.likeness import (
     same_page,
 )
 from crawler.answers.notices import PageWords, says_not_found, sure_words
-from crawler.answers.quirks import NOTICE_CHARS, OPENING_CHARS, bare, plain, quirks
+from crawler.answers.quirks import NOTICE_CHARS, OPENING_CHARS, plain, quirks
 from crawler.answers.withdrawals import Withdrawal, sentences, speaks_of_withdrawal
 from crawler.model.observations import ObjectOutcome
 from crawler.model.resolving import path_of_resolver, same_host
@@ -37,26 +37,16 @@ MANY_NEIGHBOURS = 2
 _REFUSED = (ObjectOutcome.BROKEN, ObjectOutcome.SERVER_ERROR)
 
 
-#: The number of a standard, as "ISO 9:1968" or "DIN EN 4321". Standards are withdrawn when others replace them.
-_STANDARD = re.compile(
-    r"(?:(?:ISO|IEC|DIN|EN|BS|ANSI|ASTM|NF|UNE|UNI|NEN|SS|SFS|JIS|IEEE|ITU|GOST|\u0413\u041e\u0421\u0422)[/ -]?)+"
-    r"[A-Z]{0,2}[ -]?\d"
-)
 #: The year of a withdrawal within a sentence: "withdrawn by its owner on 2 May 2016".
 _YEAR = re.compile(r"[^.;|\u00a9]{0,120}?\b(?:19|20)\d\d\b")
-#: Retracted articles, in bare letters, and the usual offers of a file: "Download PDF (412 kB)".
-_ARTICLE = re.compile(r"retract|\b(?:article|paper|preprint|artikel|articulo|articolo|artigo)\b")
+#: The usual offer of a file: "Download PDF (412 kB)".
 _FILE = re.compile(r"\bpdf\b|\bepub\b|\d\s?(?:[kmg]i?b|[kmg]o)\b")
 _PARTS = re.compile(r"[.,;()!?](?=\s|\Z)|(?<=\s)\(")
-_RECORD = re.compile(r"record|item|entry|datensatz|eintrag|notice|registro|scheda")
 _TOMBSTONE = re.compile(r"/tombstones?(?:/|\.\w+\Z|\Z)", re.IGNORECASE)
 #: Separators in the title of a tombstone: those of any title, and a colon after a label ("Withdrawn: a dataset").
 _TOMBSTONE_PARTS = re.compile(r"(?:(?<!\s)\s++)?+[|:\u2013\u2014\u00b7]\s|\s-\s|\s:|\Z")
 #: Maximum distance between words about a region and the thing that is not shown there.
 _BEFORE_CHARS = 60
-_SITE = re.compile(
-    r"\b(?:(?:web|this |our |ce |notre )site|service|platform|portal|seite|angebot|dienst|sitio|sito|plataforma)\b"
-)
 
 
 def wall_before(answer: AnswerFacts, controls: Sequence[AnswerFacts]) -> AnswerFacts | None:
@@ -372,13 +362,13 @@ class ObjectFacts:
             return False
         files = filter(_FILE.search, _PARTS.split(text))
         offers_one = any(not speaks_of_withdrawal(part) for part in files)
-        return offers_one and _ARTICLE.search(bare(words)) is not None
+        return offers_one and vocabulary.retracted.is_in_plain(words)
 
     def _is_standard(self, words: str) -> bool:
         """Return True if *words* report the withdrawal of a standard, not of its record."""
         title = self.answer.seen.title or ""
         headings = self.answer.seen.facts.headings
-        return _RECORD.search(words) is None and any(map(_STANDARD.match, (title, *headings)))
+        return quirks().standard.is_withdrawn(words, (title, *headings))
 
     @cached_property
     def tombstone(self) -> str | None:
@@ -429,7 +419,7 @@ class ObjectFacts:
         words = sure_words(quirks().regional, answer.words.notice, self._control_words)
         before = answer.words.notice.partition(words)[0][-_BEFORE_CHARS:] if words else ""
         is_title = words is not None and answer.words.says_only_in_title(words)
-        return None if is_title or _SITE.search(before) else words
+        return None if is_title or quirks().site.is_in_plain(before) else words
 
     @property
     def _speaks_of_object(self) -> bool:

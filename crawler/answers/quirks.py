@@ -211,6 +211,23 @@ class RequestWords(_Section):
     phrase: PhraseList
 
 
+class Standards(_Section):
+    """Words of standards, which are withdrawn when others replace them: their record stays."""
+
+    body: tuple[str, ...]
+    """Abbreviations of organizations, before the number of a standard."""
+    record: PhraseList
+
+    @cached_property
+    def number(self) -> re.Pattern[str]:
+        """The number of a standard at the beginning of a title: "ISO 9:1968", "DIN EN 4321"."""
+        return re.compile(rf"(?:(?:{'|'.join(self.body)})[/ -]?)+[A-Z]{{0,2}}[ -]?\d")
+
+    def is_withdrawn(self, words: str, titles: Iterable[str]) -> bool:
+        """Return True if *words* do not speak of a record, and one of *titles* begins with the number of a standard."""
+        return not self.record.is_in_plain(words) and any(map(self.number.match, titles))
+
+
 class LogIn(_Section):
     """Signs of a log-in page."""
 
@@ -282,6 +299,9 @@ class Quirks(_Section):
     regional: PhraseList
     """Words about content that may not be shown in our region."""
     tombstone: PhraseList
+    standard: Standards
+    retracted: PhraseList
+    """Words for retracted articles, whose file may still be offered."""
     restricted: PhraseList
     login: LogIn
     placeholder: Placeholder
