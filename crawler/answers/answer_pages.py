@@ -11,7 +11,16 @@ from typing import Any
 
 from crawler.answers.erc import QUESTIONS, Record, parse_erc, says_something
 from crawler.answers.notices import PageWords
-from crawler.answers.own_part import WITHOUT_TEXT, Page, folded_text, is_hidden, own_part, parse_page, remove
+from crawler.answers.own_part import (
+    WITHOUT_TEXT,
+    Page,
+    folded_text,
+    is_all_of_site,
+    is_hidden,
+    own_part,
+    parse_page,
+    remove,
+)
 from crawler.answers.quirks import is_visitor_counter, plain, quirks
 from crawler.answers.structured import from_json, kernel, plain_key, record_of
 from crawler.model.observations import MOST_ARKS, PageFacts
@@ -44,7 +53,6 @@ _LABEL_CHARS = 60
 _SIGN_ON = ("SAMLRequest", "wresult", "wctx")
 #: Elements that show something besides words, or that wait for a person.
 _SHOWING = ("form", "iframe", "frame", "frameset", "object", "embed", "video", "canvas")
-_MEDIA = ("img", "image", "svg", "audio", "applet", "map")
 _CELLS = ("th", "td")
 _FIELDS = ("input", "select", "textarea")
 _LABEL_ELEMENTS = ("div", "span", "p", "b", "strong", "label", "h1", "h2", "h3", "h4", "h5", "h6")
@@ -93,9 +101,8 @@ def read_page(markup: bytes, charset: str | None) -> tuple[str | None, str, Page
     asks_password = any(map(_is_shown, [field for field in page("input") if _type(field) == "password"][:20]))
     is_unfilled = not kernel_values and _is_unfilled(page)
     signs_on = any(field.get("name", "").endswith(_SIGN_ON) for field in page("input"))
+    is_frame = not (hidden or runs_scripts) and is_all_of_site(page)
     own_text, headings = own_part(page)
-    # Without a text of its own, a page has that of the site's parts.
-    is_frame = bool(own_text) and not (hidden or runs_scripts or _shows_something(page))
     text = " ".join(part for part in (" ".join((title or "").split()), own_text) if part)
     challenge = quirks().challenge_in_page(source, title, text, f"{scriptless} {hidden}")
     if challenge is not None and not quirks().check.is_about_people(scriptless):
@@ -331,18 +338,14 @@ def _pairs(page: Page) -> Iterator[tuple[str, str]]:
             yield from zip(map(_first_texts, cells), map(_first_texts, below), strict=True)
 
 
-def _shows_something(page: Page) -> bool:
-    """Return True if a page, without the site's parts, has a word, a number or media."""
-    return any(map(str.isalnum, page.get_text())) or page.find((*_SHOWING, *_MEDIA)) is not None
-
-
 def _is_unfilled(page: Page) -> bool:
-    """Return True if the lists and tables of a page have at least two known labels, and no label has a value."""
+    """Return True if the lists and tables of a page have two known labels or three unknown ones, and none has a value."""
     labels, values = [], []
     for label, value in _pairs(page):
         labels.append(plain(label).rstrip(_LABELS_END))
         values.append(value.strip())
-    return not any(values) and sum(label in quirks().question_of_label for label in labels) >= _ENOUGH_LABELS
+    known = sum(label in quirks().question_of_label for label in labels)
+    return not any(values) and (known >= _ENOUGH_LABELS or sum(map(bool, labels)) > _ENOUGH_LABELS)
 
 
 def _colon_lines(text: str) -> Iterator[tuple[str, str]]:

@@ -330,7 +330,9 @@ class ObjectFacts:
         """
         answer, text = self.answer, self.own_words
         is_long, describes = len(text) >= NOTICE_CHARS, answer.is_record or answer.tells_of_object
-        for withdrawal in answer.words.withdrawals(text, answer.ark.name, self._control_words):
+        withdrawals = tuple(answer.words.withdrawals(text, answer.ark.name, self._control_words))
+        is_repeated = {"title", "text"} <= {withdrawal.place for withdrawal in withdrawals if not withdrawal.is_bare}
+        for withdrawal in withdrawals:
             words = withdrawal.words
             if withdrawal.is_bare and not self._is_confirmed(words):
                 continue
@@ -341,13 +343,17 @@ class ObjectFacts:
             is_first = withdrawal.place in ("title", "heading")
             if is_long or (describes and not is_first):
                 continue
-            if self.reply is ControlContrast.REFUSED_THERE or self._speaks_of_object:
+            if self.reply is ControlContrast.REFUSED_THERE or self._speaks_of_object or is_repeated:
                 return words
-        if is_long or describes or not self._speaks_of_object:
+        return None if is_long or describes else self._told_elsewise
+
+    @property
+    def _told_elsewise(self) -> str | None:
+        """The words of a withdrawal in a language whose sentences are not analysed, on a page about this object."""
+        if not self._speaks_of_object:
             return None
-        elsewise, control = quirks().elsewise, self._control_words
-        places = (answer.words.title, text[:OPENING_CHARS])
-        return next(filter(None, (sure_words(elsewise, place, control) for place in places)), None)
+        parts = (self.answer.words.title, self.own_words[:OPENING_CHARS])
+        return next(filter(None, (sure_words(quirks().elsewise, part, self._control_words) for part in parts)), None)
 
     def _is_confirmed(self, word: str) -> bool:
         """Return True if a page reports a withdrawal by more than one *word*, which may be an object's title."""
@@ -429,7 +435,7 @@ class ObjectFacts:
     def claim(self) -> str | None:
         """The words by which a not-found page reports that "this" object is withdrawn, or closed in our region, or None."""
         claims = (one.words for one in self._withdrawals() if one.names_object)
-        if words := next(claims, None) or self.regional:
+        if words := next(claims, None) or self.regional or self._told_elsewise:
             return words
         is_controls = self.control is not None and self.control.has_json_tombstone
         return "tombstone" if self.answer.has_json_tombstone and not is_controls else None
