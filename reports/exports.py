@@ -24,8 +24,8 @@ from reports.formats.table_files import TABLE_FORMATS, workbook_bytes, write_tab
 from reports.page.document import page, page_pieces, part_of
 from reports.page.translations import Texts
 from reports.store.frames import Frames
-from reports.tables.headline import VERDICT_TABLES
 from reports.tables.report_tables import TABLES, Report
+from reports.tables.summary import SUMMARY_TABLES
 from reports.tables.wording import DEFAULT_FORMATS, FORMAT_MODULES, PLUGIN_FORMATS
 
 INDEX = "index.html"
@@ -146,7 +146,7 @@ def write_report(report: Report | Frames, out: Path, formats: Sequence[str] = DE
     check_out(out, wanted)
     with staging_folder(out) as folder:
         whole = report if isinstance(report, Report) else Report.from_frames(report)
-        failed = write_formats(whole, {name: FORMATS[name] for name in wanted}, folder, VERDICT_TABLES)
+        failed = write_formats(whole, {name: FORMATS[name] for name in wanted}, folder, SUMMARY_TABLES)
         for path in (path for name in failed for path in FORMATS[name].paths):
             for place in (folder, out):
                 (place / path).unlink(missing_ok=True)

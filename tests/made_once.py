@@ -10,7 +10,7 @@ from crawler.model.observations import ChainEnd, Hop, Observation, Question
 from crawler.verdicts.verdict import VerdictContext, judge
 from extractors.model.ark import Ark
 from reports.languages import NAMES, Language
-from reports.page import template
+from reports.languages.templates import template
 
 _URL = "https://www.library.example/ark:/12345/x5"
 
@@ -35,4 +35,4 @@ for _status, _page in ((200, b"<title>Item</title><p>Ink"), (404, b"<title>Gone<
     )
 for _code in NAMES:
     Language(_code).gettext("ARK")
-template("page.html.j2")
+template("page.html.j2", "reports.page")

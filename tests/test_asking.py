@@ -222,7 +222,9 @@ def test_a_resolver_that_moved_within_its_host_is_found_by_the_hosts_own_word(tm
     def respond(target: str) -> bytes:
         if target == "/.well-known/ark":
             return reply(body="/index.php/ids/", media_type="text/plain")
-        return answer_names("x5", "y6")(target) if target.startswith("/index.php/ids/") else reply("404 Not Found")
+        name = target.partition("?")[0].rpartition("/")[2]
+        is_known = target.startswith("/index.php/ids/") and name in ("x5", "y6")
+        return reply(body=f"<title>Object {name}</title><p>Forty leaves.") if is_known else reply("404 Not Found")
 
     with RawServer(respond) as server:
         rows = check_rows(

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 from sqlalchemy import JSON, Table
-from sqlalchemy import Column as StoredColumn
 
 from arkaudit.features.datasets.columns import DATASET_TABLES, DatasetTable
 from crawler.model import schema
@@ -17,35 +16,39 @@ from extractors.mentions.rows import MENTION_COLUMNS, mention_row
 from reports.languages.display import ColumnType
 from reports.tables.definitions import TableDefinition
 from reports.tables.report_tables import TABLES
+from tools.documentation.data_dictionary import INTERNAL_TABLES, is_key
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "data-dictionary.md"
-_TABLE = re.compile(r"^### `(?P<name>[\w.]+)`\n\n(?P<caption>.+)\n\n(?P<rows>(?:\|.*\n)+)", re.MULTILINE)
+_TABLE = re.compile(
+    r"^### (?:`(?P<name>[\w.]+)`|Several tables)\n\n(?:(?P<caption>[^|].+)\n\n)?"
+    r"(?P<rows>(?:\|.*\n)*)\n*(?P<references>Also .+)?",
+    re.MULTILINE,
+)
 
-Row = tuple[str, ...]
 
-
-def dictionary(text: str) -> dict[str, tuple[str, list[Row]]]:
-    """Return caption and rows of each table that the page describes."""
+def dictionary(text: str) -> dict[str, tuple[str, list[str], list[str]]]:
+    """Return caption, rows and references to other columns of each table that the page describes."""
     return {
-        found["name"]: (found["caption"], [_cells(line) for line in found["rows"].splitlines()[2:]])
+        found["name"] or "": (
+            found["caption"],
+            found["rows"].splitlines()[2:],
+            re.findall(r"`(\w+)`", found["references"] or ""),
+        )
         for found in _TABLE.finditer(text)
     }
 
 
-def _cells(line: str) -> Row:
-    return tuple(cell.strip().strip("`") for cell in line.strip().strip("|").split("|"))
-
-
-def stored_type(column: StoredColumn[object]) -> str:
-    """Return the type of a stored column as the page writes it."""
-    kind = "JSON" if isinstance(column.type, JSON) else str(column.type).lower()
-    return f"{kind}, optional" if column.nullable else kind
+def names_in(rows: list[str], references: list[str]) -> set[str]:
+    """Return the names of all columns of a table."""
+    return {row.split("`")[1] for row in rows} | set(references)
 
 
 @pytest.fixture(scope="module")
-def dictionary_tables() -> dict[str, tuple[str, list[Row]]]:
-    return dictionary(PAGE.read_text("utf-8"))
+def sections() -> dict[str, str]:
+    """Return the text of the sections about reports, datasets and stores."""
+    parts = re.split(r"^## (\w+)\n", PAGE.read_text("utf-8"), flags=re.MULTILINE)
+    return dict(zip(parts[1::2], parts[2::2], strict=True))
 
 
 @pytest.mark.parametrize("table", schema.tables.tables.values(), ids=str)
@@ -55,46 +58,63 @@ def test_every_stored_table_and_column_has_its_meaning_in_the_schema(table: Tabl
     assert not any("|" in str(column.comment) for column in table.columns), "a cell of the page would end there"
 
 
-def test_the_page_describes_the_stored_and_the_published_tables_and_no_other(
-    dictionary_tables: dict[str, tuple[str, list[Row]]],
-) -> None:
-    assert list(dictionary_tables) == [
-        *(table.name for table in schema.tables.tables.values()),
-        *(f"{definition.name}.csv" for definition in TABLES),
-        *(table.name for table in DATASET_TABLES),
-    ]
-
-
-@pytest.mark.parametrize("table", DATASET_TABLES, ids=lambda table: table.name)
-def test_every_column_of_a_dataset_has_the_type_unit_and_meaning_of_its_definition(table: DatasetTable) -> None:
-    text = PAGE.read_text("utf-8")
-    caption, rows = dictionary(text[text.index("## Datasets") :])[table.name]
-    assert caption == table.caption
-    assert rows == [
-        (column.name, f"{column.kind}, optional" if column.is_optional else column.kind, column.unit, column.meaning)
-        for column in table.columns
-    ]
-    assert all(column.unit for column in table.columns if "integer" in column.kind)
-
-
-@pytest.mark.parametrize("name", schema.tables.tables)
-def test_every_stored_column_has_its_type_and_a_meaning(
-    dictionary_tables: dict[str, tuple[str, list[Row]]], name: str
-) -> None:
-    _, rows = dictionary_tables[name]
-    assert [row[:2] for row in rows] == [
-        (column.name, stored_type(column)) for column in schema.tables.tables[name].columns
-    ]
-    assert all(len(row) == 4 and row[3] for row in rows)
+def test_the_page_describes_every_table_and_no_other(sections: dict[str, str]) -> None:
+    stored = [name for name in schema.tables.tables if name not in INTERNAL_TABLES]
+    assert list(dictionary(sections["Reports"])) == ["", *(f"{definition.name}.csv" for definition in TABLES)]
+    assert list(dictionary(sections["Datasets"])) == [table.name for table in DATASET_TABLES]
+    assert list(dictionary(sections["Stores"])) == stored
+    assert all(f"`{name}`" in sections["Stores"] for name in INTERNAL_TABLES)
 
 
 @pytest.mark.parametrize("definition", TABLES, ids=lambda definition: definition.name)
-def test_every_published_column_has_the_type_unit_and_meaning_of_its_definition(
-    dictionary_tables: dict[str, tuple[str, list[Row]]], definition: TableDefinition
+def test_every_published_column_has_the_type_and_meaning_of_its_definition(
+    sections: dict[str, str], definition: TableDefinition
 ) -> None:
-    caption, rows = dictionary_tables[f"{definition.name}.csv"]
+    tables = dictionary(sections["Reports"])
+    caption, rows, references = tables[f"{definition.name}.csv"]
     assert caption == definition.caption
-    assert rows == [(column.name, str(column.type), column.unit, column.meaning) for column in definition.columns]
+    assert names_in(rows, references) == {column.name for column in definition.columns}
+    everywhere = "\n".join(row for _, lines, _ in tables.values() for row in lines)
+    for column in definition.columns:
+        row = row_of(column.name, str(column.type), column.meaning)
+        assert re.search(row, everywhere if column.name in references else "\n".join(rows)), column.name
+
+
+@pytest.mark.parametrize("table", DATASET_TABLES, ids=lambda table: table.name)
+def test_every_column_of_a_dataset_has_the_meaning_of_its_definition(
+    sections: dict[str, str], table: DatasetTable
+) -> None:
+    caption, rows, references = dictionary(sections["Datasets"])[table.name]
+    assert caption == table.caption
+    assert names_in(rows, references) == {column.name for column in table.columns}
+    for column in table.columns:
+        assert column.name in references or re.search(
+            row_of(column.name, str(column.kind), column.meaning), "\n".join(rows)
+        )
+    assert all(column.unit for column in table.columns if "integer" in column.kind)
+
+
+@pytest.mark.parametrize("name", sorted(schema.tables.tables.keys() - set(INTERNAL_TABLES)))
+def test_every_stored_column_but_keys_has_its_meaning(sections: dict[str, str], name: str) -> None:
+    _, rows, references = dictionary(sections["Stores"])[name]
+    columns = [column for column in schema.tables.tables[name].columns if not is_key(column)]
+    assert names_in(rows, references) == {column.name for column in columns}
+    for column in columns:
+        kind = "" if isinstance(column.type, schema.Moment | JSON) else str(column.type).lower()
+        assert column.name in references or re.search(row_of(column.name, kind, column.comment), "\n".join(rows))
+
+
+def row_of(name: str, kind: str, meaning: str | None) -> str:
+    """Return a pattern for the row of a column."""
+    types = "" if kind == "text" else re.escape(kind)
+    return rf"(?m)^\| `{name}`[ (]*{types}.*\| {re.escape(meaning or '')} \|$"
+
+
+def test_names_alone_refer_to_a_definition_above() -> None:
+    text = PAGE.read_text("utf-8")
+    for found in _TABLE.finditer(text):
+        for name in re.findall(r"`(\w+)`", found["references"] or ""):
+            assert f"| `{name}`" in text[: found.start()], (found["name"], name)
 
 
 def test_every_published_number_and_moment_has_a_unit() -> None:
@@ -108,16 +128,6 @@ def test_the_page_states_the_numbers_of_the_format() -> None:
     text = PAGE.read_text("utf-8")
     assert f"`PRAGMA application_id` is {schema.APPLICATION_ID}" in text
     assert f"version of the schema, now {schema.SCHEMA_VERSION}" in text
-
-
-def test_a_column_that_is_missing_or_superfluous_would_be_noticed() -> None:
-    text = PAGE.read_text("utf-8")
-    without = re.sub(r"\| `plan` .*\n", "", text)
-    added = re.sub(r"(\| `plan` .*\n)", r"\1| `mood` | text |  | mood of the run |\n", text)
-    names = [column.name for column in schema.run.columns]
-    assert [row[0] for row in dictionary(text)["run"][1]] == names
-    assert [row[0] for row in dictionary(without)["run"][1]] == names[:-1]
-    assert [row[0] for row in dictionary(added)["run"][1]] == [*names, "mood"]
 
 
 def test_every_field_of_a_mention_has_a_column() -> None:

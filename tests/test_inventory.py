@@ -13,7 +13,7 @@ from reports.tables.definitions import rows_of
 from reports.tables.filters import Choice, select_part
 from reports.tables.inventory import FINDINGS
 from reports.tables.report_tables import Report, Tables
-from reports.tables.summary import sentences
+from reports.tables.summary import summarize
 from tests.loopback import ON_LOOPBACK, RawServer, read_csv, reply, run_command
 from tests.report_world import LANDING, write_store, write_world
 from tests.vectors import vectors
@@ -109,7 +109,7 @@ def test_each_line_of_the_inventory_is_compared_with_the_store(tmp_path: Path) -
         "never-seen": 1, "never-checked": 1, "never-cited": 0, "extra": 0,
     }  # fmt: skip
     words = "Of 6 ARKs of the inventory: 1 never-seen, 1 never-checked."
-    assert words in sentences(tables["summary"])
+    assert words in summarize(frames, tables).result_sentences()
     text = markdown(Report.from_frames(frames))
     assert words in text
     assert "ark:12148/never" in text.partition("## The inventory")[2].partition("##")[0]

@@ -28,8 +28,8 @@ from reports.page.translations import Texts, changes
 from reports.remediation.causes import Cause
 from reports.store.frames import Frames
 from reports.tables.definitions import NAAN_COLUMN, UNITS
-from reports.tables.headline import Counts, headline
 from reports.tables.report_tables import TABLES, Report, Tables
+from reports.tables.summary import Summary
 from reports.tables.wording import FORMATS
 from tests.browser import Page, barriers, browser_page, needs_browser
 from tests.loopback import run_command
@@ -186,13 +186,13 @@ def test_numbers_and_days_are_written_as_people_write_them_there(vector: dict[st
     assert language.day(date(2026, 11, 1), compared_with=date(2026, 12, 31)) == vector["day of this year"]
     assert language.moment(pd.Timestamp("2026-11-01T08:05:09Z")) == vector["moment"]
     assert language.format_cell(1234.5, ColumnType.NUMBER) == vector["number with digits"]
-    assert headline(Counts(48, 7, 2, 5, 7, date(2026, 11, 23), date(2026, 11, 1), 2, 1), language) == vector["verdict"]
-    assert headline(Counts(9, 1, causes=1, day=date(2026, 11, 23)), language) == vector["verdict of one"]
+    assert Summary(48, 7, 2, 5, 7, date(2026, 11, 23), date(2026, 11, 1), 2, 1).headline(language) == vector["verdict"]
+    assert Summary(9, 1, causes=1, day=date(2026, 11, 23)).headline(language) == vector["verdict of one"]
 
 
-@given(st.builds(Counts, *(st.integers(0, 3) for _ in range(5)), st.just(date(2026, 11, 23)), st.dates()))
-def test_a_verdict_is_whole_in_every_language(counts: Counts) -> None:
-    said = {code: headline(counts, language) for code, language in LANGUAGES.items()}
+@given(st.builds(Summary, *(st.integers(0, 3) for _ in range(5)), st.just(date(2026, 11, 23)), st.dates()))
+def test_a_verdict_is_whole_in_every_language(summary: Summary) -> None:
+    said = {code: summary.headline(language) for code, language in LANGUAGES.items()}
     assert len(set(said.values())) == len(said)
     for text in said.values():
         assert text.endswith(".")

@@ -18,9 +18,9 @@ from reports.page.document import page
 from reports.store.frames import Frames, load_frames
 from reports.store.inventory import read_inventory
 from reports.tables.ark_statuses import ark_statuses
-from reports.tables.headline import counts_of, headline
 from reports.tables.news import news_of
 from reports.tables.report_tables import Report, Tables
+from reports.tables.summary import summarize
 from tests.test_history import audit
 
 #: An ARK: its host, its NAAN, the number of citing documents, and its answer in each run; None for no answer.
@@ -76,17 +76,17 @@ def record_audit(store: Store, run: int, subjects: list[tuple[int, int, int, tup
 
 def assert_parts_agree(frames: Frames) -> None:
     tables = Tables(frames)
-    counts = counts_of(frames, tables)
+    said_first = summarize(frames, tables)
     summary = tables["summary"].set_index("measure")
     changes = tables["changes"]
 
     failing = fails(frames)
-    assert counts.fails == len(failing) == summary.loc["ARKs: fails", "value"]
+    assert said_first.fails == len(failing) == summary.loc["ARKs: fails", "value"]
     if frames.previous is not None:
         more = failing - fails(frames.previous)
         first, confirmed = (set(changes.loc[changes["event"].eq(event), "ark"]) for event in ("failing", "confirmed"))
         assert first <= more <= first | confirmed, "each ARK that fails now and did not then is a change"
-        assert (counts.failing, counts.confirmed, len(first & confirmed)) == (len(first), len(confirmed), 0)
+        assert (said_first.failing, said_first.confirmed, len(first & confirmed)) == (len(first), len(confirmed), 0)
         assert summary.loc["ARKs: fails", "change"] == len(more) - len(fails(frames.previous) - failing)
     problems = {"confirmed", "failing", "unreachable"}
     for sent in (set(), {*list(failing)[::2]}, {*frames.arks["ark"]}):
@@ -96,7 +96,7 @@ def assert_parts_agree(frames: Frames) -> None:
         assert fresh.isdisjoint(sent)
         assert news.known_problems == len(failing & sent)
         recovered = [item.ark for item in news.items if item.kind == "recovered"]
-        assert len(recovered) == (counts.works if len(sent) == len(frames.arks) else 0)
+        assert len(recovered) == (said_first.works if len(sent) == len(frames.arks) else 0)
     assert_nothing_dead_is_proposed(tables)
     causes, failures = tables["causes"], tables["failures"]
     assert (failures.groupby("ark")["number"].nunique() == 1).all(), "an ARK has one cause"
@@ -105,23 +105,23 @@ def assert_parts_agree(frames: Frames) -> None:
     assert failing <= set(failures["ark"])
     assert causes["arks"].sum() == len(set(failures["ark"]))
     digest = digest_of(Report(frames, tables), "theses", page=None, kinds=HEADINGS)
-    assert digest.counts == counts
-    assert f"**{headline(counts)}**" in as_markdown(digest)
-    assert counts.causes == len(digest.causes) + digest.more_causes
+    assert digest.summary == said_first
+    assert f"**{said_first.headline()}**" in as_markdown(digest)
+    assert said_first.causes == len(digest.causes) + digest.more_causes
     assert sum(cause.arks for cause in digest.causes) <= len(set(failures["ark"]))
-    assert not (digest.news.is_clear and (failing or counts.unreachable))
+    assert not (digest.news.is_clear and (failing or said_first.unreachable))
     html = page(frames, tables)
     soup = BeautifulSoup(html, "html.parser")
     lede, tile = soup.select_one(".lede"), soup.select_one(".tile.fails dd")
     assert lede is not None
     assert tile is not None
-    assert lede.text == headline(counts)
-    assert tile.text == str(counts.fails)
+    assert lede.text == said_first.headline()
+    assert tile.text == str(said_first.fails)
     for language in LANGUAGES.values():
-        said = headline(counts, language)
+        said = said_first.headline(language)
         assert said in html or language.code != "en"
-        if frames.previous is not None and counts.failing:
-            assert str(counts.failing) in said
+        if frames.previous is not None and said_first.failing:
+            assert str(said_first.failing) in said
 
 
 def assert_nothing_dead_is_proposed(tables: Mapping[str, pd.DataFrame]) -> None:

@@ -41,9 +41,9 @@ from reports.formats.digest import (
 from reports.languages import LANGUAGES
 from reports.remediation.causes import Cause, Fault
 from reports.store.frames import load_frames
-from reports.tables.headline import Counts
 from reports.tables.news import News, NewsItem
 from reports.tables.report_tables import Report
+from reports.tables.summary import Summary
 from tests.loopback import RawServer, reply, run_command
 from tests.test_history import GUIDE, ONE, OTHER, audit
 
@@ -57,7 +57,7 @@ def digest(report: Report, *kinds: str, on: Any = HEADINGS, page: str | None = N
     news = replace(NEWS, **{"items": items, **values})
     tables, cited = report.tables, report.frames.mentions
     return make_digest(
-        "theses", news, Counts(), tables["causes"], tables["failures"], cited, page=page, kinds=on, failures_sent={}
+        "theses", news, Summary(), tables["causes"], tables["failures"], cited, page=page, kinds=on, failures_sent={}
     )
 
 
@@ -101,7 +101,7 @@ def test_long_list_is_cut_with_a_remark_and_again_for_short_messages(report: Rep
 def test_foreign_text_has_no_effect_as_markup(text: str) -> None:
     ark = ListedArk(text, (text, text), detail=text)
     cause = DigestCause(text, Cause.DEAD_HOST, Fault.RESOLVER, text, 1, 1, 1, 1, (ark,))
-    made = Digest(text, NEWS, Counts(), (NewsGroup("moved", 1, (ark,)),), (cause,), page="https://library.example/")
+    made = Digest(text, NEWS, Summary(), (NewsGroup("moved", 1, (ark,)),), (cause,), page="https://library.example/")
     assert as_markdown(made).count("\n") == 15
     html = lxml.html.fromstring(as_html(made))
     expected = "html head meta meta title body h1 p strong p a p ul li ul li a h2 ul li strong a ul li a"
@@ -112,7 +112,7 @@ def test_foreign_text_has_no_effect_as_markup(text: str) -> None:
 @given(st.text(min_size=1))
 def test_stored_words_have_no_effect_as_markup(text: str) -> None:
     news = replace(NEWS, suspect=f"[x](http://evil.example/){text}<b>")
-    made = Digest(text, news, Counts(), (), ())
+    made = Digest(text, news, Summary(), (), ())
     html = lxml.html.fromstring(as_html(made))
     assert {str(element.tag) for element in html.iter()} <= {
         "html",

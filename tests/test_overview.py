@@ -19,7 +19,7 @@ from crawler.store.store import Store
 from reports.exports import write_report
 from reports.languages import LANGUAGES
 from reports.store.frames import load_frames
-from reports.tables.headline import Counts
+from reports.tables.summary import Summary
 from tests.browser import Page, barriers, browser_page, needs_browser
 from tests.loopback import run_command
 from tests.report_world import write_store
@@ -162,7 +162,7 @@ def entries(file: Path) -> dict[str, str]:
 def test_hostile_texts_stay_texts() -> None:
     evil = "</title><script>\x00\u202e&"
     change = ArkChange("urn:uuid:0", "moved", f"ark:1/{evil}", f"http://a.example/{evil}", evil, NOW)
-    status = AuditStatus("urn:uuid:1", 1, NOW, Counts(works=1), (), (), (change,))
+    status = AuditStatus("urn:uuid:1", 1, NOW, Summary(works=1), (), (), (change,))
     assert AuditStatus.parse(status.dump()) == status
     root = etree.fromstring(atom_feed("x", status, "https://a.example/r/", LANGUAGES["fr"]).encode())
     shown = "</title><script>[U+0000][U+202E]&"
@@ -172,7 +172,7 @@ def test_hostile_texts_stay_texts() -> None:
     from arkaudit.features.overview.page import overview_page
     from reports.languages import LanguageChoice
 
-    unread = replace(status, counts=Counts(), caveats=("unread",))
+    unread = replace(status, summary=Summary(), caveats=("unread",))
     rows = [AuditRow("x", status), AuditRow("y", fault=evil), AuditRow("z", unread)]
     html = overview_page(rows, NOW, LanguageChoice())
     soup = BeautifulSoup(html, "html.parser")

@@ -7,6 +7,7 @@ from itertools import groupby
 from pathlib import Path
 from pkgutil import walk_packages
 from tempfile import TemporaryDirectory
+from types import SimpleNamespace
 from typing import Any
 
 import pandas as pd
@@ -16,14 +17,25 @@ from hypothesis import strategies as st
 import reports
 from arkaudit.output.reporting import MOST_NAANS, main_table, summary_lines
 from crawler.model import schema
-from crawler.model.outcomes import BEST_FIRST, FAMILY_OF, CommitmentOutcome, Family, MetadataOutcome, ObjectOutcome
+from crawler.model.outcomes import (
+    BEST_FIRST,
+    BEST_STATE_FIRST,
+    FAMILY_OF,
+    ArkState,
+    CommitmentOutcome,
+    Family,
+    MetadataOutcome,
+    ObjectOutcome,
+)
 from reports.languages.display import ColumnType
 from reports.page.document import DETAILS, REQUESTS
 from reports.store.frames import Frames, load_frames
 from reports.tables import overviews
+from reports.tables.ark_statuses import ark_states
 from reports.tables.definitions import DTYPES, TableDefinition, rows_of
 from reports.tables.listings import ATTENTION
 from reports.tables.report_tables import TABLES, Tables
+from reports.tables.summary import summarize
 from reports.tables.wording import (
     COMMITMENT_MEANINGS,
     FAMILY_MEANINGS,
@@ -72,6 +84,14 @@ def test_every_defined_table_is_in_the_report_or_in_the_details_of_an_ark() -> N
     modules = [import_module(found.name) for found in walk_packages(reports.__path__, "reports.")]
     defined = {each.name for module in modules for each in vars(module).values() if isinstance(each, TableDefinition)}
     assert defined == {table.name for table in (*TABLES, *DETAILS)}, "add it to reports/tables/report_tables.py"
+
+
+def test_a_failure_at_one_url_does_not_hide_that_another_was_not_judged() -> None:
+    assert sorted(BEST_STATE_FIRST) == sorted(ArkState)
+    assert set(BEST_STATE_FIRST[-2:]) == {ArkState.FAILING, ArkState.CONFIRMED_BROKEN}
+    latest = pd.DataFrame({"ark_id": [1, 1, 2, 2, 3], "state": ["failing", "blocked", "failing", "healthy", "failing"]})
+    states = ark_states(SimpleNamespace(latest=latest))  # type: ignore[arg-type]
+    assert states["state"].tolist() == ["blocked", "healthy", "failing"]
 
 
 def test_every_token_has_words() -> None:
@@ -305,7 +325,7 @@ def test_the_terminal_shows_the_naans_in_brief(frames: Frames) -> None:
 
 
 def test_the_summary_in_a_few_lines(frames: Frames) -> None:
-    assert summary_lines(frames, Tables(frames)) == [
+    assert summary_lines(summarize(frames, Tables(frames))) == [
         "1 of 4 judged ARKs fails; 1 gave no answer today; 4 were not judged; 3 causes to act on; nothing to compare with yet.",
         (
             "Audit of https://library.example/guide.html: run 2 (crawl) of the store world.sqlite, "

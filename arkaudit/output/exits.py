@@ -356,11 +356,7 @@ def check_total(families: Iterable[Family], without_ark: int, known_problems: in
     from reports.tables.wording import FAMILY_COUNTS
 
     counts = Counter(families)
-    parts = [
-        ENGLISH.ngettext(forms.one, forms.many, counts[family])
-        for family, forms in FAMILY_COUNTS.items()
-        if counts[family]
-    ]
+    parts = [ENGLISH.counted(forms, counts[family]) for family, forms in FAMILY_COUNTS.items() if counts[family]]
     total = f"{count_noun(counts.total(), 'ARK')} checked" + (f": {', '.join(parts)}" if parts else "")
     lines = f"{count_noun(without_ark, 'line holds', 'lines hold')} no ARK" if without_ark else ""
     known = count_noun(known_problems, "known problem") if known_problems else ""

@@ -36,10 +36,9 @@ from reports.tables.changes import events_to_report
 from reports.tables.definitions import rows_of
 from reports.tables.failing import former_causes
 from reports.tables.filters import Choice, select_part
-from reports.tables.headline import audit_subject, counts_of, headline
 from reports.tables.known import without_known
 from reports.tables.report_tables import Report
-from reports.tables.summary import sentences
+from reports.tables.summary import Summary, summarize
 from reports.tables.targets import moved_targets
 
 logger = logging.getLogger(__name__)
@@ -116,7 +115,7 @@ def report_on(
         _write_targets(frames, out, targets_for)
     language = (language_choice or LanguageChoice()).language
     console = Console()
-    verdict, *others = summary_lines(frames, report.tables, language)
+    verdict, *others = summary_lines(summarize(frames, report.tables), language)
     place = paths.index or out if paths else store if is_ending else None
     with also_in(place), _read_as_far_as_wanted(), whole(console):
         for line in (verdict, *others):
@@ -208,13 +207,9 @@ def naan_table(naans: pd.DataFrame, headings: Mapping[str, str], most: int, lang
     return table
 
 
-def summary_lines(frames: Frames, tables: Mapping[str, pd.DataFrame], language: Language = ENGLISH) -> list[str]:
-    """Return the headline, the extent of the audit, and the summary, as lines."""
-    return [
-        headline(counts_of(frames, tables), language),
-        *(escape_invisible(sentence) for sentence in audit_subject(frames, language).sentences),
-        *sentences(tables["summary"], language),
-    ]
+def summary_lines(summary: Summary, language: Language = ENGLISH) -> list[str]:
+    """Return the headline, the extent of the audit, and the results, as lines."""
+    return [summary.headline(language), *summary.scope_sentences(language), *summary.result_sentences(language)]
 
 
 def place_sentence(path: Path, language: Language) -> str:

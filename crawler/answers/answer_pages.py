@@ -11,7 +11,16 @@ from typing import Any
 
 from crawler.answers.erc import QUESTIONS, Record, parse_erc, says_something
 from crawler.answers.notices import PageWords
-from crawler.answers.own_part import WITHOUT_TEXT, Page, folded_text, is_hidden, own_part, parse_page, remove
+from crawler.answers.own_part import (
+    WITHOUT_TEXT,
+    Page,
+    folded_text,
+    is_all_of_site,
+    is_hidden,
+    own_part,
+    parse_page,
+    remove,
+)
 from crawler.answers.quirks import is_visitor_counter, plain, quirks
 from crawler.answers.structured import from_json, kernel, plain_key, record_of
 from crawler.model.observations import MOST_ARKS, PageFacts
@@ -45,6 +54,7 @@ _SIGN_ON = ("SAMLRequest", "wresult", "wctx")
 #: Elements that show something besides words, or that wait for a person.
 _SHOWING = ("form", "iframe", "frame", "frameset", "object", "embed", "video", "canvas")
 _CELLS = ("th", "td")
+_FIELDS = ("input", "select", "textarea")
 _LABEL_ELEMENTS = ("div", "span", "p", "b", "strong", "label", "h1", "h2", "h3", "h4", "h5", "h6")
 #: Usual class names of hidden elements.
 _COVERED = frozenset({"hidden", "d-none", "is-hidden", "hide", "modal", "dropdown-menu"})
@@ -52,6 +62,8 @@ _COVERED = frozenset({"hidden", "d-none", "is-hidden", "hide", "modal", "dropdow
 _TYPED = ("", "text", "email", "search", "tel", "url")
 #: A class or id that is a whole selector in a style sheet, with a rule that hides.
 _HIDDEN_NAME = re.compile(r"([.#][\w-]++)\s*+\{[^{}]*?display\s*+:\s*+none")
+#: A template of a record labels at least this number of questions.
+_ENOUGH_LABELS = 2
 #: Maximum number of texts that are searched for a label and its value.
 _MOST_TEXTS = 500
 
@@ -87,7 +99,9 @@ def read_page(markup: bytes, charset: str | None) -> tuple[str | None, str, Page
     embedded = _embedded_record(page) or _displayed_record(page)
     kernel_values = _labelled_values(page, lines)
     asks_password = any(map(_is_shown, [field for field in page("input") if _type(field) == "password"][:20]))
+    is_unfilled = not kernel_values and _is_unfilled(page)
     signs_on = any(field.get("name", "").endswith(_SIGN_ON) for field in page("input"))
+    is_frame = not (hidden or runs_scripts) and is_all_of_site(page)
     own_text, headings = own_part(page)
     text = " ".join(part for part in (" ".join((title or "").split()), own_text) if part)
     challenge = quirks().challenge_in_page(source, title, text, f"{scriptless} {hidden}")
@@ -103,6 +117,7 @@ def read_page(markup: bytes, charset: str | None) -> tuple[str | None, str, Page
         asks_password=asks_password,
         runs_scripts=runs_scripts,
         signs_on=signs_on,
+        is_unfilled=is_unfilled or is_frame,
         headings=headings,
         kernel_values=kernel_values,
     )
@@ -307,11 +322,11 @@ def _pairs(page: Page) -> Iterator[tuple[str, str]]:
     """Return the terms of lists with their definitions, and the labels of tables with their values."""
     for definition in page("dd")[:200]:
         for term in takewhile(lambda sibling: sibling.name != "dd", definition.previous_siblings):
-            if term.name == "dt" and not term("dl") and not definition("dl"):
+            if term.name == "dt" and not term("dl") and not definition(("dl", *_FIELDS)):
                 yield _first_texts(term), _first_texts(definition)
     for row in page("tr")[:200]:
-        # A table for layout.
-        if row("table"):
+        # A table for layout, or a form.
+        if row(("table", *_FIELDS)):
             continue
         cells = row.find_all(_CELLS, recursive=False)
         if len(cells) == 2:
@@ -323,6 +338,16 @@ def _pairs(page: Page) -> Iterator[tuple[str, str]]:
             yield from zip(map(_first_texts, cells), map(_first_texts, below), strict=True)
 
 
+def _is_unfilled(page: Page) -> bool:
+    """Return True if the lists and tables of a page have two known labels or three unknown ones, and none has a value."""
+    labels, values = [], []
+    for label, value in _pairs(page):
+        labels.append(plain(label).rstrip(_LABELS_END))
+        values.append(value.strip())
+    known = sum(label in quirks().question_of_label for label in labels)
+    return not any(values) and (known >= _ENOUGH_LABELS or sum(map(bool, labels)) > _ENOUGH_LABELS)
+
+
 def _colon_lines(text: str) -> Iterator[tuple[str, str]]:
     """Return labels with a colon, each with the rest of its line or, if that is empty, the next line."""
     straight = text.replace("\N{FULLWIDTH COLON}", ":").split("\n", _MOST_LINES)[:_MOST_LINES]
@@ -330,7 +355,7 @@ def _colon_lines(text: str) -> Iterator[tuple[str, str]]:
     for line, following in zip(lines, [*lines[1:], ""], strict=False):
         label, colon, value = line.partition(":")
         if colon and len(label) < _LABEL_CHARS:
-            yield label, value.strip() or ("" if _is_label(following) else following)
+            yield label, value.strip() or ("" if following.endswith(":") or _is_label(following) else following)
 
 
 def _values_after_labels(page: Page) -> Iterator[tuple[str, str]]:

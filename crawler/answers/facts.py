@@ -161,7 +161,8 @@ class AnswerFacts:
     def is_empty(self) -> bool:
         """True if a success has no bytes, by its length or its headers, only blanks, or the value of an unset variable.
 
-        Short XML and JSON without any letter or record are empty too: the number of hits, a version.
+        Also empty are records whose labels have no values, and short XML and JSON without any letter or record: the
+        number of hits, a version.
         """
         media_type = self.seen.media_type or ""
         if self.is_success and media_type == "text/plain" and self.text is not None and not self.text.strip():
@@ -170,7 +171,7 @@ class AnswerFacts:
         is_short = (self.seen.body_bytes or 0) <= _EMPTY_DATA_BYTES
         has_letters = self.text is None or any(map(str.isalpha, self.text))
         is_mere_number = is_data and is_short and not has_letters and not self.record
-        if self.is_success and (self.words.is_unset or is_mere_number):
+        if self.is_success and (self.words.is_unset or self.seen.facts.is_unfilled or is_mere_number):
             return True
         is_read = self.seen.body_complete and is_textual(self.seen.media_type)
         is_declared = self.headers.get("Content-Length") == "0"
@@ -293,7 +294,9 @@ class AnswerFacts:
 
     @property
     def is_sent_away(self) -> bool:
-        """True if a host on the way redirects to its own home page or search form, without the name."""
+        """True if a host on the way redirects to its own home page or search form, without the name, or to an error page."""
+        if self.absent_address is not None:
+            return True
         # Scripts read the fragment.
         if not self.is_redirected or "#" in (self.hops[-2].location or ""):
             return False

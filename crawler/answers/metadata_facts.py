@@ -18,7 +18,6 @@ from crawler.answers.erc import QUESTIONS, missing_code, says_something
 from crawler.answers.facts import AnswerFacts
 from crawler.answers.likeness import ANY_ARK, last_part, likeness, same_answer, same_beginning, same_page
 from crawler.answers.notices import is_fault, says_not_found
-from crawler.answers.page_copies import ENOUGH_PAGES
 from crawler.answers.quirks import is_home_page, plain, quirks, without_marks
 from crawler.answers.structured import kernel, kernel_keys
 from crawler.model.observations import ChainEnd, Family, ObjectOutcome, Observation
@@ -66,9 +65,9 @@ class MetadataFacts:
 
     @property
     def is_repeated(self) -> bool:
-        """True if several objects have this record, and it names none of them."""
+        """True if another object has this record, and it names none of them."""
         subject = self.answer.subject
-        return self.copies >= ENOUGH_PAGES - 1 and not (subject.names_this or subject.names_base)
+        return self.copies > 0 and not (subject.names_this or subject.names_base)
 
     # -- the redirects
 

@@ -34,7 +34,7 @@ FIRST_SENTENCES_CHARS = 700
 _FEW_WORDS_CHARS = 300
 #: A longer text is more than a label for a missing value.
 _LABEL_CHARS = 60
-#: A page about an object has more letters than this in addition to its title.
+#: A page about an object has more letters than this in addition to its title, and a title more than its words of absence.
 _FEW_WORDS_LETTERS = 20
 #: Fewer letters than this before words of absence can't name an object.
 _FEW_LETTERS = 6
@@ -99,6 +99,7 @@ _UNTIL = re.compile(
 )
 #: A year that is no port, postcode or version: "Under maintenance: locomotives, 1951".
 _OLD_YEAR = re.compile(r"(?<![\w.:/-])1[5-9]\d\d(?![\w:])")
+_LONG_NUMBER = re.compile(r"\d\d")
 _STOP = re.compile(
     "[.!?|:;\N{IDEOGRAPHIC FULL STOP}\N{FULLWIDTH EXCLAMATION MARK}\N{FULLWIDTH QUESTION MARK}]|" + TITLE_PARTS.pattern
 )
@@ -143,13 +144,13 @@ class PageWords:
         return ". ".join((opening, *others))
 
     def _with_stops(self, text: str) -> str:
-        """Return *text* with a full stop after each heading, and after its title before another sentence."""
+        """Return *text* with a full stop before and after each heading, and after its title before another sentence."""
         rest = text.removeprefix(self.title).lstrip()
         if rest[:1].isupper() and rest != text.lstrip():
             text = f"{self.title}. {rest}"
         for heading in self.headings:
-            text = text.replace(heading, f"{heading}. ", 1)
-        return text
+            text = text.replace(heading, f". {heading}. ", 1)
+        return text.lstrip(". ")
 
     @cached_property
     def beginning(self) -> str:
@@ -296,7 +297,12 @@ class PageWords:
     @cached_property
     def temporary_fault(self) -> str | None:
         """The words about a fault or pause of the site, or its status, if the page reports no absence."""
-        return self._instead_of_absence(quirks().pauses_and_faults) or self._program_error or self._outage
+        return (
+            self._instead_of_absence(quirks().pauses_and_faults)
+            or self._program_error
+            or self._outage
+            or self._fault_as_name
+        )
 
     @cached_property
     def pause(self) -> str | None:
@@ -324,6 +330,18 @@ class PageWords:
             return None
         rest = plain(self.body).replace(words, " ")
         return None if self.says_more(rest.replace(number, " ") if number else rest) else words
+
+    @property
+    def _fault_as_name(self) -> str | None:
+        """The words of a fault, such as "Error", as title and first heading of a page that reports no absence.
+
+        The page of an object with such a title has a number: a year, a shelf mark.
+        """
+        name = plain(self.title_parts[0])
+        if name not in map(plain, self.headings[:1]) or not is_fault(name):
+            return None
+        is_object = self.absence is not None or _LONG_NUMBER.search(self._beside_title(self.text)) is not None
+        return None if is_object else name
 
     @property
     def _status_with_reason(self) -> str | None:
@@ -563,7 +581,9 @@ def _absence(text: str) -> PhraseMatch | None:
 def _is_report(part: str) -> bool:
     """Return True if a title reports an absent thing: "resource record not found", and not "paradise not found"."""
     phrase = _absence(part)
-    rest = part.replace(phrase.words, " ") if phrase else ""
+    if phrase is None or _beside_absence(part) > _FEW_WORDS_LETTERS:
+        return False
+    rest = part.replace(phrase.words, " ")
     return _without(rest, (quirks().this_object.things, 3)) != plain(rest)
 
 

@@ -23,8 +23,7 @@ from crawler.answers.likeness import (
     same_page,
 )
 from crawler.answers.notices import PageWords, says_not_found, sure_words
-from crawler.answers.page_copies import ENOUGH_PAGES
-from crawler.answers.quirks import NOTICE_CHARS, OPENING_CHARS, bare, plain, quirks
+from crawler.answers.quirks import NOTICE_CHARS, OPENING_CHARS, plain, quirks
 from crawler.answers.withdrawals import Withdrawal, sentences, speaks_of_withdrawal
 from crawler.model.observations import ObjectOutcome
 from crawler.model.resolving import path_of_resolver, same_host
@@ -38,26 +37,16 @@ MANY_NEIGHBOURS = 2
 _REFUSED = (ObjectOutcome.BROKEN, ObjectOutcome.SERVER_ERROR)
 
 
-#: The number of a standard, as "ISO 9:1968" or "DIN EN 4321". Standards are withdrawn when others replace them.
-_STANDARD = re.compile(
-    r"(?:(?:ISO|IEC|DIN|EN|BS|ANSI|ASTM|NF|UNE|UNI|NEN|SS|SFS|JIS|IEEE|ITU|GOST|\u0413\u041e\u0421\u0422)[/ -]?)+"
-    r"[A-Z]{0,2}[ -]?\d"
-)
 #: The year of a withdrawal within a sentence: "withdrawn by its owner on 2 May 2016".
 _YEAR = re.compile(r"[^.;|\u00a9]{0,120}?\b(?:19|20)\d\d\b")
-#: Retracted articles, in bare letters, and the usual offers of a file: "Download PDF (412 kB)".
-_ARTICLE = re.compile(r"retract|\b(?:article|paper|preprint|artikel|articulo|articolo|artigo)\b")
+#: The usual offer of a file: "Download PDF (412 kB)".
 _FILE = re.compile(r"\bpdf\b|\bepub\b|\d\s?(?:[kmg]i?b|[kmg]o)\b")
 _PARTS = re.compile(r"[.,;()!?](?=\s|\Z)|(?<=\s)\(")
-_RECORD = re.compile(r"record|item|entry|datensatz|eintrag|notice|registro|scheda")
 _TOMBSTONE = re.compile(r"/tombstones?(?:/|\.\w+\Z|\Z)", re.IGNORECASE)
 #: Separators in the title of a tombstone: those of any title, and a colon after a label ("Withdrawn: a dataset").
 _TOMBSTONE_PARTS = re.compile(r"(?:(?<!\s)\s++)?+[|:\u2013\u2014\u00b7]\s|\s-\s|\s:|\Z")
 #: Maximum distance between words about a region and the thing that is not shown there.
 _BEFORE_CHARS = 60
-_SITE = re.compile(
-    r"\b(?:(?:web|this |our |ce |notre )site|service|platform|portal|seite|angebot|dienst|sitio|sito|plataforma)\b"
-)
 
 
 def wall_before(answer: AnswerFacts, controls: Sequence[AnswerFacts]) -> AnswerFacts | None:
@@ -115,6 +104,9 @@ class ObjectFacts:
     """Answers to a repeated control that differ from its first answer."""
     copies: int = 0
     """The number of other objects whose pages, at other addresses of the host, say and show the same."""
+
+    tells_names_apart: bool = False
+    """True if another object at the resolver has a page of its own, beside the same answer to a name that can't exist."""
 
     @property
     def _control_words(self) -> PageWords | None:
@@ -204,8 +196,19 @@ class ObjectFacts:
 
     @property
     def is_repeated(self) -> bool:
-        """True if several objects have this page, each at another address. An app shell is left to scripts."""
-        return self.copies >= ENOUGH_PAGES - 1 and not self.answer.is_left_to_scripts
+        """True if another object has this page, at another address. An app shell is left to scripts."""
+        return self.copies > 0 and not self.answer.is_left_to_scripts
+
+    @property
+    def is_page_for_unknown_names(self) -> bool:
+        """True if it is the page for a name that can't exist, at a resolver whose other objects have their own pages.
+
+        A script may change the page, and a page that was cut off may go on differently.
+        """
+        seen = self.answer.seen
+        is_whole = seen.body_complete and not seen.facts.runs_scripts
+        is_everybodys = self.reply is ControlContrast.THE_SAME and not self.is_particular
+        return self.tells_names_apart and is_everybodys and is_whole
 
     @property
     def is_told_apart(self) -> bool:
@@ -341,7 +344,9 @@ class ObjectFacts:
         """
         answer, text = self.answer, self.own_words
         is_long, describes = len(text) >= NOTICE_CHARS, answer.is_record or answer.tells_of_object
-        for withdrawal in answer.words.withdrawals(text, answer.ark.name, self._control_words):
+        withdrawals = tuple(answer.words.withdrawals(text, answer.ark.name, self._control_words))
+        is_repeated = {"title", "text"} <= {withdrawal.place for withdrawal in withdrawals if not withdrawal.is_bare}
+        for withdrawal in withdrawals:
             words = withdrawal.words
             if withdrawal.is_bare and not self._is_confirmed(words):
                 continue
@@ -352,13 +357,17 @@ class ObjectFacts:
             is_first = withdrawal.place in ("title", "heading")
             if is_long or (describes and not is_first):
                 continue
-            if self.reply is ControlContrast.REFUSED_THERE or self._speaks_of_object:
+            if self.reply is ControlContrast.REFUSED_THERE or self._speaks_of_object or is_repeated:
                 return words
-        if is_long or describes or not self._speaks_of_object:
+        return None if is_long or describes else self._told_elsewise
+
+    @property
+    def _told_elsewise(self) -> str | None:
+        """The words of a withdrawal in a language whose sentences are not analysed, on a page about this object."""
+        if not self._speaks_of_object:
             return None
-        elsewise, control = quirks().elsewise, self._control_words
-        places = (answer.words.title, text[:OPENING_CHARS])
-        return next(filter(None, (sure_words(elsewise, place, control) for place in places)), None)
+        parts = (self.answer.words.title, self.own_words[:OPENING_CHARS])
+        return next(filter(None, (sure_words(quirks().elsewise, part, self._control_words) for part in parts)), None)
 
     def _is_confirmed(self, word: str) -> bool:
         """Return True if a page reports a withdrawal by more than one *word*, which may be an object's title."""
@@ -373,13 +382,13 @@ class ObjectFacts:
             return False
         files = filter(_FILE.search, _PARTS.split(text))
         offers_one = any(not speaks_of_withdrawal(part) for part in files)
-        return offers_one and _ARTICLE.search(bare(words)) is not None
+        return offers_one and vocabulary.retracted.is_in_plain(words)
 
     def _is_standard(self, words: str) -> bool:
         """Return True if *words* report the withdrawal of a standard, not of its record."""
         title = self.answer.seen.title or ""
         headings = self.answer.seen.facts.headings
-        return _RECORD.search(words) is None and any(map(_STANDARD.match, (title, *headings)))
+        return quirks().standard.is_withdrawn(words, (title, *headings))
 
     @cached_property
     def tombstone(self) -> str | None:
@@ -430,7 +439,7 @@ class ObjectFacts:
         words = sure_words(quirks().regional, answer.words.notice, self._control_words)
         before = answer.words.notice.partition(words)[0][-_BEFORE_CHARS:] if words else ""
         is_title = words is not None and answer.words.says_only_in_title(words)
-        return None if is_title or _SITE.search(before) else words
+        return None if is_title or quirks().site.is_in_plain(before) else words
 
     @property
     def _speaks_of_object(self) -> bool:
@@ -440,7 +449,7 @@ class ObjectFacts:
     def claim(self) -> str | None:
         """The words by which a not-found page reports that "this" object is withdrawn, or closed in our region, or None."""
         claims = (one.words for one in self._withdrawals() if one.names_object)
-        if words := next(claims, None) or self.regional:
+        if words := next(claims, None) or self.regional or self._told_elsewise:
             return words
         is_controls = self.control is not None and self.control.has_json_tombstone
         return "tombstone" if self.answer.has_json_tombstone and not is_controls else None
@@ -465,8 +474,10 @@ class ObjectFacts:
     @property
     def _is_of_this_alone(self) -> bool:
         """True if the host answers with another status for a name that can't exist."""
-        is_there = self.reply is ControlContrast.REFUSED_THERE and self.control is not None
-        return is_there and self.control.status != self.answer.status  # type: ignore[union-attr]
+        control = self.control
+        if control is None or self.reply not in (ControlContrast.REFUSED_THERE, ControlContrast.ANOTHER):
+            return False
+        return self._reaches(control) and control.status != self.answer.status
 
     @property
     def is_in_unknown_language(self) -> bool:

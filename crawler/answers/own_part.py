@@ -33,12 +33,17 @@ _END_OF_PAGE = re.compile(rb"</html\s*>", re.IGNORECASE)
 #: Elements whose text is not part of the page's text.
 WITHOUT_TEXT = ("script", "style", "template", "noscript", "rt", "rp")
 _HIDING = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
+#: Maximum number of letters of a page whose pictures may have its message.
+_FEW_LETTERS = 40
 #: Maximum number of letters of a hidden message.
 _MESSAGE_LETTERS = 200
 _SITES_PARTS = ("nav", "dialog", "select")
 #: Roles of the site's parts, unless the page's heading is in them.
 _SITES_ROLES = ("navigation", "banner", "contentinfo", "search", "dialog", "alertdialog", "menu", "menubar")
+_MEDIA = ("img", "image", "svg", "audio", "video", "canvas", "iframe", "frame", "object", "embed", "form")
 _HEADINGS = ("h1", "h2", "h3")
+#: Cells of tables, and members of lists of terms.
+_CELLS = ("td", "th", "dt", "dd")
 
 #: Blocks with at least this number of links, and hardly any other text, are menus.
 MENU_LINKS = 4
@@ -136,7 +141,7 @@ def own_part(page: Page) -> tuple[str, tuple[str, ...]]:
     ('A map Ink on paper', ('A map',))
     """
     remove(page("title"))
-    for cell in page.find_all(("td", "th")):
+    for cell in page.find_all(_CELLS):
         if cell.find_previous_sibling(True) or cell.parent.find_previous_sibling(True):
             # A sentence never continues in the next cell.
             cell.insert(0, " | ")
@@ -149,6 +154,10 @@ def own_part(page: Page) -> tuple[str, tuple[str, ...]]:
         is_headless = main.h1 is None
         parts = [tag for tag in page(True) if tag is main or (is_headless and tag.name == "h1")]
     text = " ".join(filter(None, map(folded_text, parts)))
+    if letters_in(text) <= _FEW_LETTERS:
+        # A page of few words may say in pictures what it is about.
+        pictures = (picture.get("alt", "") for part in parts for picture in part("img"))
+        text = " ".join(filter(None, (*pictures, text)))
     if not _LETTER.search(text):
         # A short hidden part is a message for later, such as "Item not found". A long one may be shown by a script.
         shown = (tag for tag in removed if letters_in(tag.get_text()) > _MESSAGE_LETTERS or not is_hidden(tag))
@@ -187,6 +196,25 @@ def _is_sites_part(tag: Page) -> bool:
 
 def _is_head(tag: Page) -> bool:
     return tag.get("role") in _SITES_ROLES or (tag.name == "header" and tag.find_parent("article") is None)
+
+
+def is_all_of_site(page: Page) -> bool:
+    """Return True if a page has words or media, and all of them are in the site's parts.
+
+    >>> [is_all_of_site(parse_page(markup, None)) for markup in (b"<nav>Maps", b"<nav>Maps</nav><p><img src=7.jpg>")]
+    [True, False]
+    """
+    shown = [tag for tag in page(True) if tag.name != "title" and (tag.name in _MEDIA or _has_words(tag))]
+    return bool(shown) and all(any(_is_of_site(part) for part in (tag, *tag.parents)) for tag in shown)
+
+
+def _has_words(tag: Page) -> bool:
+    """Return True if an element itself has a letter or a digit."""
+    return any(any(map(str.isalnum, child)) for child in tag.contents if isinstance(child, NavigableString))
+
+
+def _is_of_site(tag: Page) -> bool:
+    return _is_sites_part(tag) or (_is_head(tag) and tag.h1 is None)
 
 
 def letters_in(text: str) -> int:

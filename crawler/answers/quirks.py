@@ -25,9 +25,6 @@ OPENING_CHARS = 400
 
 #: Fewer letters than this next to a sign of a challenge carry no other message.
 _FEW_LETTERS = 12
-_NO_ROBOT = re.compile(
-    r"\b(?:not|non|pas|no|não|nie|geen|inte|ikke|ne|не|kein\w{0,2})\s(?:\w{1,8}\s){0,3}(?:robô|bot\b|робот|robot)"
-)
 #: A challenge without a known widget has at most this number of letters.
 _FEW_SENTENCES = 300
 #: Separators between the title of a page and the name of its site.
@@ -168,13 +165,21 @@ class ChallengeWords(_Section):
 
     word: PhraseList
     refusing: PhraseList
+    no: tuple[str, ...]
+    """Words that deny."""
+    robot: tuple[str, ...]
     widget: tuple[str, ...]
     back: frozenset[str]
     """Parameters with the address to which a check leads back."""
 
+    @cached_property
+    def no_robot(self) -> re.Pattern[str]:
+        """A pattern for plain text: a word that denies, up to three short words, a robot."""
+        return re.compile(rf"\b(?:{'|'.join(self.no)})\s(?:\w{{1,8}}\s){{0,3}}(?:{'|'.join(self.robot)})\b")
+
     def is_about_people(self, text: str) -> bool:
         """Return True if a text in plain form asks for people, or denies robots: "non sia un robot"."""
-        return self.word.is_in_plain(text) or _NO_ROBOT.search(text) is not None
+        return self.word.is_in_plain(text) or self.no_robot.search(text) is not None
 
 
 class ObjectWords(_Section):
@@ -209,6 +214,69 @@ class RequestWords(_Section):
     """Words about the request. Such a refusal is not about the name."""
 
     phrase: PhraseList
+
+
+class Standards(_Section):
+    """Words of standards, which are withdrawn when others replace them: their record stays."""
+
+    body: tuple[str, ...]
+    """Abbreviations of organizations, before the number of a standard."""
+    record: PhraseList
+
+    @cached_property
+    def number(self) -> re.Pattern[str]:
+        """The number of a standard at the beginning of a title: "ISO 9:1968", "DIN EN 4321"."""
+        return re.compile(rf"(?:(?:{'|'.join(self.body)})[/ -]?){{1,4}}[A-Z]{{0,2}}[ -]?\d")
+
+    def is_withdrawn(self, words: str, titles: Iterable[str]) -> bool:
+        """Return True if *words* do not speak of a record, and one of *titles* begins with the number of a standard."""
+        return not self.record.is_in_plain(words) and any(map(self.number.match, titles))
+
+
+class Addresses(_Section):
+    """Words in the addresses at the end of redirects for missing objects, without their extension: ``/search.php``."""
+
+    absent: tuple[str, ...]
+    """The last part of the path of an error page; a hyphen may be missing."""
+    absent_query: tuple[str, ...]
+    """A parameter or a value in the query of an error page."""
+    fault: tuple[str, ...]
+    """A parameter of an error page, with any value."""
+    search: tuple[str, ...]
+    search_stem: tuple[str, ...]
+    """The beginnings of a part of the path of a search."""
+    home: tuple[str, ...]
+    """The last part of the path of a home page."""
+
+    @cached_property
+    def absent_path(self) -> re.Pattern[str]:
+        """A pattern for the path of an error page."""
+        return re.compile(rf"/(?:{_joined(self.absent)})(?:\.\w+)?/?\Z", re.IGNORECASE)
+
+    @cached_property
+    def absent_parameter(self) -> re.Pattern[str]:
+        """A pattern for the query of an error page."""
+        ways = rf"{_joined(self.absent_query)}|(?:{_joined(self.fault)})=[^&]*"
+        return re.compile(rf"(?:\A|[&=])(?:{ways})(?:&|\Z)", re.IGNORECASE)
+
+    @cached_property
+    def search_path(self) -> re.Pattern[str]:
+        """A pattern for a part of the path of a search."""
+        stems = "|".join(rf"{stem}\w*" for stem in self.search_stem)
+        return re.compile(rf"/(?:{'|'.join(self.search)}|{stems})(?:\.\w+)?(?=/|\Z)", re.IGNORECASE)
+
+    @cached_property
+    def root_path(self) -> re.Pattern[str]:
+        """A pattern for the path of a home page, perhaps after a language."""
+        return re.compile(
+            rf"/?(?:[a-z]{{2}}(?:[-_][a-z]{{2}})?/)?(?:index\.\w+|default\.aspx?|(?:{'|'.join(self.home)})/?)?\Z",
+            re.IGNORECASE,
+        )
+
+
+def _joined(words: Iterable[str]) -> str:
+    """Return an alternation of *words*, in which a hyphen may be missing, or be a low line or a plus sign."""
+    return "|".join(word.replace("-", "[-_+]?") for word in words)
 
 
 class LogIn(_Section):
@@ -282,7 +350,11 @@ class Quirks(_Section):
     regional: PhraseList
     """Words about content that may not be shown in our region."""
     tombstone: PhraseList
+    standard: Standards
+    retracted: PhraseList
+    """Words for retracted articles, whose file may still be offered."""
     restricted: PhraseList
+    address: Addresses
     login: LogIn
     placeholder: Placeholder
     other_promise: PhraseList
@@ -509,23 +581,6 @@ def _is_all(part: str, phrase: str) -> bool:
 # -- addresses at the end of redirects for missing objects: error pages, searches, log-ins, home pages
 
 
-_NOT_FOUND_PATH = re.compile(
-    r"/(?:404|(?:page|item|object|record|ark)?[-_]?not[-_]?found|errors?|missing|no[-_]?results?)(?:\.\w+)?/?\Z",
-    re.IGNORECASE,
-)
-_NOT_FOUND_QUERY = re.compile(
-    r"(?:\A|[&=])(?:404|(?:page|item|ark)?[-_+]?not[-_+]?found|unknown|missing)(?:&|\Z)", re.IGNORECASE
-)
-_SEARCH = (
-    r"/(?:search\w*|find|results?|discover|recherche\w*|suche\w*|trefferliste|busca\w*|b[uú]squeda|ricerca|pesquisa|zoeken"
-    r"|s[oö]k|haku|szukaj|hledat|kereses|query|browse)(?:\.\w+)?"
-)
-_SEARCH_PATH = re.compile(rf"{_SEARCH}(?:/|\Z)", re.IGNORECASE)
-_SEARCH_FORM = re.compile(rf"{_SEARCH}/?\Z", re.IGNORECASE)
-_ROOT_PATH = re.compile(
-    r"/?(?:[a-z]{2}(?:[-_][a-z]{2})?/)?(?:index\.\w+|default\.aspx?|(?:home|homepage|accueil|startseite|inicio|portada|welcome)/?)?\Z",
-    re.IGNORECASE,
-)
 _HOST = re.compile(r"(?:[a-z]+:)?//(?:[^/?#@]*@)?(?P<host>[^/?#:]+)", re.IGNORECASE)
 
 
@@ -535,15 +590,15 @@ def absent_address(url: str) -> str | None:
     >>> absent_address("https://library.example/page-not-found"), absent_address("https://library.example/item/404x")
     ('/page-not-found', None)
     """
-    parts = split_url(url)
-    if _NOT_FOUND_PATH.search(parts.path) or _NOT_FOUND_QUERY.search(parts.query):
+    parts, words = split_url(url), quirks().address
+    if words.absent_path.search(parts.path) or words.absent_parameter.search(parts.query):
         return parts.path + ("?" + parts.query if parts.query else "")
     return None
 
 
 def is_absent_path(url: str) -> bool:
     """Return True if the path of a URL or of a reference is that of an error page, whatever its query."""
-    return _NOT_FOUND_PATH.search(url.partition("?")[0]) is not None
+    return quirks().address.absent_path.search(url.partition("?")[0]) is not None
 
 
 def is_search(url: str) -> bool:
@@ -552,13 +607,13 @@ def is_search(url: str) -> bool:
     >>> is_search("https://library.example/search?q=x5"), is_search("https://library.example/research/x5")
     (True, False)
     """
-    return _SEARCH_PATH.search(split_url(url).path) is not None
+    return quirks().address.search_path.search(split_url(url).path) is not None
 
 
 def is_home_page(url: str, name: str) -> bool:
     """Return True if a URL is the home page of a site, without *name* in its query."""
     parts = split_url(url)
-    return bool(_ROOT_PATH.match(parts.path)) and name not in parts.query
+    return quirks().address.root_path.match(parts.path) is not None and name not in parts.query
 
 
 def is_sent_away(urls: Sequence[str], name: str) -> bool:
@@ -575,10 +630,13 @@ def is_sent_away(urls: Sequence[str], name: str) -> bool:
     False
     """
     *before, last = map(split_url, urls)
-    is_general = bool(_ROOT_PATH.match(last.path)) or _SEARCH_FORM.search(last.path) is not None
-    if not is_general or last.query or last.fragment or name in unquote(last.path):
+    root_path, path = quirks().address.root_path, last.path.rstrip("/")
+    is_search_form = any(part.end() == len(path) for part in quirks().address.search_path.finditer(path))
+    is_general = is_search_form or root_path.match(last.path) is not None
+    may_name_object = "=" in last.query or any(map(str.isdigit, last.query))
+    if not is_general or may_name_object or last.fragment or name in unquote(last.path):
         return False
-    return any(parts.hostname == last.hostname and not _ROOT_PATH.match(parts.path) for parts in before)
+    return any(parts.hostname == last.hostname and not root_path.match(parts.path) for parts in before)
 
 
 def leads_back(urls: Sequence[str]) -> bool:

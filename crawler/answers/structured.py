@@ -214,9 +214,10 @@ def _is_error(mapping: Mapping[str, Any]) -> bool:
 
 
 def _is_bare(value: Any, depth: int = 0) -> bool:
-    """Return True if a structure has neither text nor a list with members, only numbers, codes and gaps."""
+    """Return True if a structure has neither text nor a list with members, only its type, numbers, codes and gaps."""
     if isinstance(value, Mapping):
-        return depth < _MOST_DEPTH and all(_is_bare(inner, depth + 1) for inner in value.values())
+        told = (inner for key, inner in value.items() if plain_key(key) not in vocabulary("kinds"))
+        return depth < _MOST_DEPTH and all(_is_bare(inner, depth + 1) for inner in told)
     return len(value) <= 2 if isinstance(value, str) else not isinstance(value, list) or not value
 
 

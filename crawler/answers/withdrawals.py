@@ -7,69 +7,24 @@ from an album is part of a description.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property, lru_cache
 from typing import Any
 
-from crawler.answers.quirks import bare, plain, quirks
+from crawler.answers.quirks import TITLE_PARTS, bare, plain, quirks
 
 #: Maximum number of characters between the object and the verb: a date, a reason, an agent.
 _BETWEEN_CHARS = 110
-#: Words after the object that belong to it: its name, its identifier, the person who requested it.
-_NAMING = (
-    r"(?:\s*[\(\[\"'\u00ab\u201e\u201c:,][^\)\]\"'\u00bb\u201d]{0,160}[\)\]\"'\u00bb\u201d,]|\s*@+"
-    r"|\s+(?:you|we|that|which|identified|requested|named|called|entitled|titled|with|by|the|its|your|id|doi|ark|identifier|number|nr|no"
-    r"|mit|der|die|das|dem|kennung|nummer|sie|angefordert\w*|avec|portant|l'identifiant|identifiant|demande\w*|con|identificador|numero"
-    r"|solicitad\w*|richiest\w*|com|o|met|de|het|identificatie|gevraagde|have|are|looking|for|trying|to|access|question|in|under|\d+)\b){0,9}?"
-)
 #: The end of a sentence, not the full stop of a date or an abbreviation. Marks come first, because they are rare.
 _SENTENCE_END = re.compile(
     r"[.!?](?=\s|\Z)(?<!\b\d.)(?<!\b\d\d.)(?<!\b[A-Za-z].)(?<!\b[NnDMS][ro].)(?<!\bmrs.)|[\u3002\uff01\uff1f]"
 )
 ARK_OR_URL = re.compile(r"(?:https?://\S{0,500}?/)?ark:/?[^\s)\]\"'<>]+|https?://[^\s)\]\"'<>]+", re.IGNORECASE)
-_TITLE_PART = re.compile(r"\s[|:\u2013\u2014\u00b7\u2022\u203a-]\s")
-#: Signs that a withdrawal is not a fact: a condition, a negation, a wish, a rule.
-_NO_FACT = re.compile(
-    r"(?:\b(?:not|never|nicht|nie|kein\w*|pas|jamais|non|niet|nooit|inte|ikke|ikkje|nem|nao|nu|ne|не|нe|δεν|degil|ei|eivat"
-    r"|be|werden|etre|ser|essere|worden zu|bli|blive)\b\s*(?:\w+\s+){0,2}\Z)"
-    r"|\A\W*(?:if|when|whenever|should|unless|wenn|falls|sofern|si|se|cuando|quando|als|indien|om|hvis|jos|jesli|jezeli|pokud|ha|если|коли|eger|daca)\b"
-)
-#: The first half of a guess: "moved or", before "deleted".
-_OR_BEFORE = re.compile(r"\b(?:or|oder|ou|o|of|eller|lub|albo|nebo|alebo|vagy|sau|или|або|veya|ya da|tai|ή)\s*\Z")
-#: A sale from which a thing was withdrawn: this does not concern its record.
-_SALE = re.compile(
-    r"\b(?:(?:lot|los|lote|lotto|kavel)s?\s\d+|sale|auction|sotheby\w*|christie\w*|bonhams|drouot|auktion|versteigerung|vente|encheres"
-    r"|adjug\w*|subasta|asta|leilao|veiling)\b"
-)
+#: A statement has at most this number of letters before its subject: "for legal reasons". More belong to a description.
+_LEAD_LETTERS = 30
 #: Maximum distance of a sale before words of withdrawal, in characters.
 _SALE_CHARS = 80
-#: The history of a thing before it came to the collection, where it is now.
-_PROVENANCE = re.compile(
-    r"\b(?:bought|acquired|purchased|sold|donated|given to|bequeathed|presented to|erworben|angekauft|gekauft|verkauft"
-    r"|acquis\w*|achet\w*|vendu\w*|adquirid\w*|comprad\w*|vendid\w*|acquistat\w*|vendut\w*|gekocht|verkocht|aangekocht)\b"
-    r"|\b(?:until|till|bis|jusqu'en|hasta|fino al|ate|tot)\s(?:\w+\s){0,3}(?:1\d{3}|20[01]\d)\b"
-)
-_ALTERNATIVE = re.compile(
-    r"\A[^.;:]{0,40}?(?:,|\b)\s*(?:or|oder|ou|eller|lub|albo|nebo|alebo|vagy|sau|или|або|veya|veja|tai|ή)\b"
-    r"(?!\s(?:more|mehr|plus|mais))"
-    r"|\A[^.;]{0,20}?\b(?:o|of|u)\s(?:mov|elim|camb|trasl|mod|borr|no\b|nunca|ha\b|spost|rimoss|canc|verpl|verw|gewijz|bestaat|nooit)"
-)
-#: "Removed to London".
-_TO_A_PLACE = re.compile(r"\s(?:to|into|nach|vers|\u00e0|naar|till|til|do)\s(?:the\s)?[^\W\d_a-z]")
-#: A position in a sentence where the object is not the withdrawn thing: "the cover of this book was removed".
-_OF = re.compile(
-    r"\b(?:of|in|from|on|to|for|with|by|about|within|inside|von|vom|im|aus|zu|zum|zur|bei|an|am|auf|de|du|des|d'|dans|en|sur|del|di|dal|nel"
-    r"|della|do|da|no|na|van|uit|op|av|af|i|fra|fran|ur|z|ze|w|od|o|\u0438\u0437|\u0432|\u043e)\s?\Z"
-)
-_STATUS = re.compile(
-    r"\A(?:\w+\s){0,2}(?:status|state|zustand|statut|estado|estat|stato|reason|grund|motif|raison|motivo|reden|toestand)[^:]{0,20}:\s*\Z"
-)
-#: Someone withdrew the thing that is named next.
-_HAVING = re.compile(r"\b(?:have|has|had|avons|a|hemos|ha|abbiamo|he|heeft|hebben)\s(?:\w+\s)?\Z")
-_BY_SOMEBODY = re.compile(
-    r"\b(?:by|request|due|because|durch|wunsch|par|demande|por|peticion|pedido|richiesta|verzoek)\b"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +59,7 @@ def withdrawals_in(
         for name in calling:
             sentence = sentence.replace(name, "@@")
         withdrawal = _said_in(ARK_OR_URL.sub("@@", sentence))
-        is_sold, before = _SALE.search(bare(plain(before[-_SALE_CHARS:]))), sentence
+        is_sold, before = _words().sale.search(bare(plain(before[-_SALE_CHARS:]))), sentence
         if withdrawal is not None and is_sold and not withdrawal.names_object:
             continue
         if withdrawal is not None and withdrawal.words not in control_words:
@@ -113,7 +68,7 @@ def withdrawals_in(
 
 def _sentences(title: str, headings: Sequence[str], text: str) -> Iterator[tuple[str, str]]:
     """Return the parts of a title, the headings, and the sentences between them, with their places."""
-    yield from ((part, "title") for part in _TITLE_PART.split(title) if part.strip())
+    yield from ((part, "title") for part in TITLE_PARTS.split(title) if part.strip())
     yield from ((heading, "heading") for heading in headings)
     for heading in headings:
         text = text.replace(heading, ". ", 1)
@@ -130,16 +85,20 @@ def _said_in(sentence: str) -> Withdrawal | None:
         lead, rest = plain_text[: match.start()], plain_text[match.end() :]
         if is_no_fact(lead):
             continue
-        if is_one_of_several(shown[match.end() :]) or _PROVENANCE.search(rest) or _SALE.search(lead[-_SALE_CHARS:]):
+        if (
+            is_one_of_several(shown[match.end() :])
+            or words.provenance.search(rest)
+            or words.sale.search(lead[-_SALE_CHARS:])
+        ):
             continue
-        if _HAVING.search(lead) and (object_ := words.at_once.match(rest)):
+        if words.having.search(lead) and (object_ := words.at_once.match(rest)):
             said = shown[match.start() : match.end() + object_.end()]
             return Withdrawal(said, names_object=bool(object_["this"]))
         around = lead[-_BETWEEN_CHARS:] + match[0] + rest[:40]
-        if _TO_A_PLACE.match(capitals[match.end() :]) or words.elsewhere.search(around):
+        if words.to_a_place.match(bare(capitals[match.end() :])) or words.elsewhere.search(around):
             continue
         subject = words.subject.search(lead[-_BETWEEN_CHARS - 240 :])
-        if subject is None and (lead.strip(" -|:,") == "" or _STATUS.match(lead)):
+        if subject is None and (lead.strip(" -|:,") == "" or words.status.match(lead)):
             is_bare = words.noun_at_once.match(rest) is None
             if words.goes_on.match(rest) or not is_bare:
                 said = shown[match.start() : match.end()]
@@ -148,9 +107,11 @@ def _said_in(sentence: str) -> Withdrawal | None:
         if subject is None:
             continue
         start = max(0, len(lead) - _BETWEEN_CHARS - 240) + subject.start("object")
-        if not subject["it"] and _OF.search(plain_text[:start]):
+        if not subject["it"] and words.position.search(plain_text[:start]):
             continue
         is_certain = bool(subject["this"] or subject["it"])
+        if not subject["this"] and sum(map(str.isalpha, words.clause.split(plain_text[:start])[-1])) > _LEAD_LETTERS:
+            continue
         if not is_certain and not subject["the"] and not _stands_alone(capitals, start):
             continue
         return Withdrawal(shown[start : match.end()].replace("@@", "it"), is_certain)
@@ -173,7 +134,7 @@ def is_no_fact(lead: str) -> bool:
     >>> is_no_fact("this record was not "), is_no_fact("this record was ")
     (True, False)
     """
-    return bool(_NO_FACT.search(lead) or _OR_BEFORE.search(lead))
+    return _words().no_fact.search(lead) is not None
 
 
 def is_one_of_several(rest: str) -> bool:
@@ -184,7 +145,7 @@ def is_one_of_several(rest: str) -> bool:
     """
     following = plain(rest[:80])
     following = following if rest[:1].strip() else f" {following}"
-    return bool(_ALTERNATIVE.match(following)) and not _BY_SOMEBODY.search(bare(following[:40]))
+    return bool(_words().guess_after.match(following)) and not _words().by_somebody.search(bare(following[:40]))
 
 
 def _stands_alone(capitals: str, start: int) -> bool:
@@ -198,64 +159,125 @@ def _stands_alone(capitals: str, start: int) -> bool:
 
 
 class _WithdrawalPhrases:
-    """Patterns for parts of a sentence about a withdrawal. Each is compiled when it is needed: few pages need all."""
+    """Patterns for parts of a sentence in bare letters. Each is compiled when it is needed: few pages need all.
+
+    The words are those of `[withdrawal]` in ``quirks.toml``, by their function in the sentence.
+    """
 
     def __init__(self, sections: Mapping[str, Any]) -> None:
         self.some = frozenset(_flat(sections["some"]))
-        self._ways = {}
-        for key, section in sections.items():
-            escaped = (re.escape(bare(plain(phrase))) for phrase in _flat(section))
-            self._ways[key] = "|".join(sorted(escaped, key=len, reverse=True))
-        ways = self._ways
-        self._nouns = rf"(?:{ways['noun']})"
-        self._this = rf"(?P<this>\b(?:{ways['this']})\s?(?:\w+\s){{0,2}}?{self._nouns}\w{{0,3}}\b)"
-        self._the = rf"(?P<the>\b(?:{ways['the']})\s?(?:(?:{ways['asked']})\w{{0,4}}\s)?{self._nouns}\w{{0,3}}\b)"
+        self._ways = {key: _any_of(_flat(section), bare) for key, section in sections.items()}
+        # Vietnamese "t\u00e0i" is not the Finnish word for "or".
+        self._ways["or_after"] = _any_of(sections["or_after"])
+        self._ways["not_wished"] = "".join(rf"(?<!\b{wish} )" for wish in map(bare, sections["wish"]))
+        self._ways["this"] = self._filled(r"(?P<this>\b(?:%(this)s)\s?(?:\w+\s){0,2}?(?:%(noun)s)\w{0,3}\b)")
+        self._ways["the"] = self._filled(r"(?P<the>\b(?:%(the)s)\s?(?:(?:%(asked)s)\w{0,4}\s)?(?:%(noun)s)\w{0,3}\b)")
+
+    def _filled(self, pattern: str) -> str:
+        """Return a pattern with the words of sections in place of their names, such as ``%(noun)s``."""
+        return pattern % self._ways
+
+    def _compiled(self, pattern: str) -> re.Pattern[str]:
+        return re.compile(self._filled(pattern))
 
     @cached_property
     def verb(self) -> re.Pattern[str]:
         """Verbs for withdrawn objects."""
-        return re.compile(rf"(?<![^\W_])(?:{self._ways['gone']})[^\W\d_]{{0,3}}(?![^\W_])")
+        return self._compiled(r"(?<![^\W_])(?:%(gone)s)[^\W\d_]{0,3}(?![^\W_])")
 
     @cached_property
     def subject(self) -> re.Pattern[str]:
-        """The object, followed only by time, reason and agent up to the end."""
-        ways = self._ways
-        parts = rf"(?:{ways['starter']}|\d)"
-        one = rf"(?P<one>\b{self._nouns}\w{{0,2}}\b)"
-        within = rf"(?:(?!\b(?:{ways['relative']})\b)[^;:!?|]){{0,{_BETWEEN_CHARS}}}"
-        between = rf"(?:\s*(?:\b(?:{ways['aux']})\b)?(?:[\s,]+{parts}{within})?)"
-        object_ = rf"(?P<object>(?<!\w){self._this}|(?<!\w){self._the}|(?P<it>@@)|{one})"
-        return re.compile(rf"{object_}{_NAMING}{between}[\s,]*\Z")
+        """The object, followed only by its name, time, reason and agent up to the end."""
+        object_ = r"(?P<object>(?<!\w)%(this)s|(?<!\w)%(the)s|(?P<it>@@)|(?P<one>\b(?:%(noun)s)\w{0,2}\b))"
+        quoted = r"[\(\[\"'\u00ab\u201e\u201c:,][^\)\]\"'\u00bb\u201d]{0,160}[\)\]\"'\u00bb\u201d,]"
+        naming = rf"(?:\s*{quoted}|\s*@+|\s+(?:%(naming)s|\d+)\b){{0,9}}?"
+        within = rf"(?:(?!\b(?:%(relative)s)\b)[^;:!?|]){{0,{_BETWEEN_CHARS}}}"
+        between = rf"(?:\s*(?:\b(?:%(aux)s)\b)?(?:[\s,]+(?:%(starter)s|\d){within})?)"
+        return self._compiled(rf"{object_}{naming}{between}[\s,]*\Z")
 
     @cached_property
     def elsewhere(self) -> re.Pattern[str]:
         """The removal from a place in the world, as of an altar from its church."""
-        wishes = ("request", "\u00f8nske", "krav", "anmodning", "begaran", "begaering", "wunsch")
-        not_from_a_person = "".join(rf"(?<!\b{wish} )" for wish in wishes)
-        out_of = (
-            rf"(?:{not_from_a_person}\b(?:from|aus|vom|uit|fra|fran|ur|из)\s+"
-            rf"|(?:{self._ways['gone']})\w{{0,3}}\s(?:(?:de la|del|du|des|de|da|do|dal|dalla)\b|de l'|dall')\s?)"
-        )
-        return re.compile(
-            rf"{out_of}(?:(?:the|this|our|its|der|dem|den|diese[rmn]|unsere[rmn]|het|onze|la|le|el|il|o|notre|nuestr[oa]"
-            rf"|nossa|nosso)\s)?+(?!(?:\w+\s){{0,2}}\w*(?:{self._ways['system']}|us\b|here\b))\w+"
+        return self._compiled(
+            r"(?:%(not_wished)s\b(?:%(out_of)s)\s+|(?:%(gone)s)\w{0,3}\s(?:(?:%(out_of_after_verb)s)\b|de l'|dall')\s?)"
+            r"(?:(?:%(place_article)s)\s)?+(?!(?:\w+\s){0,2}\w*(?:%(system)s|us\b|here\b))\w+"
         )
 
     @cached_property
     def goes_on(self) -> re.Pattern[str]:
         """The end of the sentence after the verb, or a time, reason or agent."""
-        after = "at|on|by|from|since|due|for|in|am|auf|durch|von|aus|le|a|par|por|su|da|op|door"
-        return re.compile(rf"\A\W*(?:\Z|@|\d|[.:;,(\u2013-]|(?:{after})\b)")
+        return self._compiled(r"\A\W*(?:\Z|@|\d|[.:;,(\u2013-]|(?:%(goes_on)s)\b)")
 
     @cached_property
     def noun_at_once(self) -> re.Pattern[str]:
         """A noun for the object, directly after the verb, that ends the sentence."""
-        return re.compile(rf"\A\s(?:{self._nouns}|page|notice|seite)\w{{0,3}}\s*\Z")
+        return self._compiled(r"\A\s(?:%(noun)s|%(page)s)\w{0,3}\s*\Z")
 
     @cached_property
     def at_once(self) -> re.Pattern[str]:
         """The object directly after the verb: "have removed this item"."""
-        return re.compile(rf"\A\s(?:{self._this}|{self._the})")
+        return self._compiled(r"\A\s(?:%(this)s|%(the)s)")
+
+    @cached_property
+    def no_fact(self) -> re.Pattern[str]:
+        """The words before a verb that make it a negation, a wish, a rule, a condition or a guess."""
+        return self._compiled(
+            r"\b(?:%(no_fact)s)\b\s*(?:\w+\s+){0,2}\Z|\A\W*(?:%(condition)s)\b|\b(?:%(or_before)s)\s*\Z"
+        )
+
+    @cached_property
+    def guess_after(self) -> re.Pattern[str]:
+        """The words after a verb that name another possibility: "or moved"."""
+        return self._compiled(
+            r"\A[^.;:]{0,40}?(?:,|\b)\s*(?:%(or_after)s)\b(?!\s(?:%(no_or_after)s))"
+            r"|\A[^.;]{0,20}?\b(?:%(or_verb)s)\s(?:%(or_verb_stem)s)\b"
+        )
+
+    @cached_property
+    def by_somebody(self) -> re.Pattern[str]:
+        """An agent or a reason after a verb."""
+        return self._compiled(r"\b(?:%(by_somebody)s)\b")
+
+    @cached_property
+    def sale(self) -> re.Pattern[str]:
+        """A sale, or a lot of it: a thing withdrawn from a sale is still described."""
+        return self._compiled(r"\b(?:(?:%(lot)s)s?\s\d+|%(sale)s)\b")
+
+    @cached_property
+    def provenance(self) -> re.Pattern[str]:
+        """The history of a thing before it came to the collection: a sale, a gift, the end of a time in the past."""
+        return self._compiled(r"\b(?:%(provenance)s)\b|\b(?:%(until)s)\s(?:\w+\s){0,3}(?:1\d{3}|20[01]\d)\b")
+
+    @cached_property
+    def position(self) -> re.Pattern[str]:
+        """A preposition before the object, of which only a part was withdrawn."""
+        return self._compiled(r"\b(?:%(preposition)s)\s?\Z")
+
+    @cached_property
+    def status(self) -> re.Pattern[str]:
+        """The label of a status or a reason before the verb."""
+        return self._compiled(r"\A(?:\w+\s){0,2}(?:%(status)s)[^:]{0,20}:\s*\Z")
+
+    @cached_property
+    def having(self) -> re.Pattern[str]:
+        """The auxiliary verb of somebody who withdrew the thing that is named next."""
+        return self._compiled(r"\b(?:%(having)s)\s(?:\w+\s)?\Z")
+
+    @cached_property
+    def to_a_place(self) -> re.Pattern[str]:
+        """A direction after the verb, with the capital letter of a place: "removed to London"."""
+        return self._compiled(r"\s(?:%(to_a_place)s)\s(?:the\s)?[^\W\d_a-z]")
+
+    @cached_property
+    def clause(self) -> re.Pattern[str]:
+        """The beginning of a clause with a subject of its own."""
+        return self._compiled(r"[,;:|()\u2013\u2014-]|\b(?:%(clause)s)\b")
+
+
+def _any_of(phrases: Iterable[str], fold: Callable[[str], str] = str) -> str:
+    """Return the alternation of *phrases* in plain form, the longest first; a star is any ending."""
+    escaped = (re.escape(fold(plain(phrase))).replace(r"\*", r"\w*") for phrase in phrases)
+    return "|".join(sorted(escaped, key=len, reverse=True))
 
 
 @cache

@@ -269,6 +269,8 @@ class PageFacts:
     """True if the page has scripts, so that a browser may show something else."""
     signs_on: bool = False
     """True if the page is a form that continues to a single sign-on without a click."""
+    is_unfilled: bool = False
+    """True if the page has nothing but the site's parts, or labels for an author, a title or a date without values."""
     headings: tuple[str, ...] = ()
     """The first headings of the page's own part."""
     kernel_values: Mapping[str, str] = field(default_factory=dict)

@@ -158,6 +158,17 @@ class ArkState(StrEnum):
     UNDETERMINED = "undetermined"
 
 
+#: The first of these states counts for an ARK with several URLs, as in `BEST_FIRST`: a failure at one URL does not hide
+#: that another could not be judged.
+BEST_STATE_FIRST = (
+    ArkState.HEALTHY,
+    ArkState.FLAPPING,
+    ArkState.BLOCKED,
+    ArkState.UNDETERMINED,
+    ArkState.SKIPPED,
+    ArkState.FAILING,
+    ArkState.CONFIRMED_BROKEN,
+)
 #: States that need attention, most severe first.
 STATE_SEVERITY = (
     ArkState.CONFIRMED_BROKEN,

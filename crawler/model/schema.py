@@ -124,8 +124,9 @@ run = Table(
     optional(
         "plan",
         _OPTIONAL_JSON,
-        "settings that determine the requests: a command with other settings does not resume the run; `judged_by`, the "
-        "digest of the rules of its verdicts; for `run` also `reported`, if its report was written and its news sent",
+        # also `judged_by`, the digest of the rules of its verdicts, and for the command `run` `reported`, if its report
+        # was written and its news sent
+        "settings that determine the requests: a command with other settings does not resume the run",
     ),
     comment="One row per audit.",
 )
@@ -295,16 +296,18 @@ observation = Table(
     required(
         "facts",
         JSON,
-        "facts in the page: arks and their places, canonical, refresh, challenge, asks_password, "
-        "runs_scripts, signs_on, headings, kernel_values",
+        # arks and their places, canonical, refresh, challenge, asks_password, runs_scripts, signs_on, is_unfilled, headings,
+        # kernel_values
+        "facts in the page, for the rules of verdicts",
         "mapping",
     ),
     required("remarks", JSON, "what else was noticed", "list of text"),
     optional(
         "rendering",
         _OPTIONAL_JSON,
-        "rendering of the page by a browser: browser, requests (of the page, as `hops`), "
-        "lacking (requests without an answer), left_out (number of requests), fault",
+        # browser, requests (of the page, as `hops`), lacking (requests without an answer), left_out (number of
+        # requests), fault
+        "rendering of the page by a browser",
         "mapping",
     ),
     UniqueConstraint("run_id", "request_url", "question", "attempt"),
@@ -584,8 +587,8 @@ latest = Table(
     required(
         "memory",
         JSON,
-        "values for comparison with the next check: turns; known, and of the last working check if it differs: landing, "
-        "sketch, digest, description, promise",
+        # turns; known, and of the last working check if it differs: landing, sketch, digest, description, promise
+        "values for comparison with the next check",
         "mapping",
     ),
     UniqueConstraint("ark_id", "request_url"),

@@ -119,8 +119,8 @@ class ArkTables(Database):
         return {url: row.final_url for url, row in last.items() if row.hop_count and row.status in SUCCESSES}
 
     def repeated_pages(self, run_id: int) -> Mapping[str, set[tuple[Ark, str]]]:
-        """Return the objects and addresses of answers with the same digest, by that digest, if three objects or more
-        have it at three addresses or more.
+        """Return the objects and addresses of answers with the same digest, by that digest, if two objects or more
+        have it at two addresses or more.
         """
         observation = schema.observation.c
         of_objects = (observation.run_id == run_id, observation.question.in_((Question.OBJECT, *INFLECTED)))

@@ -298,10 +298,10 @@ _SPECIAL_PAGES = (
         _grounds,
     ),
     _success(
-        "a host on the way redirects to its own home page or search form, and no fact contradicts this",
+        "a host on the way redirects to its own home page, search form or error page, and no fact contradicts this",
         lambda facts: worth(facts) is _YES and not facts.is_particular and facts.answer.is_sent_away,
         ObjectOutcome.UNDETERMINED,
-        lambda facts: ["a host on the way redirects to its own home page or search form", *_grounds(facts)],
+        lambda facts: ["a host on the way redirects to its own home page, search form or error page", *_grounds(facts)],
     ),
     _success(
         "the answering host is unknown, and its page may be the same for any request",
@@ -315,13 +315,19 @@ _SPECIAL_PAGES = (
         lambda facts: [*_grounds(facts), "this host's answer for missing objects is unknown"],
     ),
     _success(
-        "the pages of three objects or more, each at another address of the host, say and show the same",
+        "the page of another object, at another address of the host, says and shows the same",
         lambda facts: worth(facts) is _YES and facts.is_repeated,
         ObjectOutcome.UNDETERMINED,
         lambda facts: [
             *_grounds(facts),
-            f"the host sends a page with the same words, links and media for {facts.copies} other objects",
+            f"the host sends a page with the same words, links and media for other objects ({facts.copies})",
         ],
+    ),
+    _success(
+        "any name gets this page, and another object at the resolver has a page of its own",
+        lambda facts: worth(facts) is _OPEN and facts.is_page_for_unknown_names,
+        ObjectOutcome.SOFT_404,
+        lambda facts: [*_grounds(facts)[:1], "other objects at this resolver have pages of their own"],
     ),
     _success(
         "the page has no text, and refreshes to another address",

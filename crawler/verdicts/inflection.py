@@ -299,12 +299,12 @@ METADATA_RULES: RuleTable[MetadataFacts, MetadataOutcome] = RuleTable(
                     "2023, 2.5",
                 ),
                 VerdictRule(
-                    "the record does not say which ARK it is about, and three objects or more have it",
+                    "the record does not say which ARK it is about, and another object has it",
                     lambda facts: facts.is_repeated,
                     MetadataOutcome.UNDETERMINED,
                     lambda facts: (
                         f"{facts.asked} returned {_kind(facts.answer.seen)} that does not say which ARK it is about; the host "
-                        f"sends the same for {facts.copies} other objects"
+                        f"sends the same for other objects ({facts.copies})"
                     ),
                 ),
                 VerdictRule(

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from hashlib import sha256
 from html import escape
+from typing import Any
 from urllib.parse import quote
 
 import pandas as pd
@@ -18,50 +20,29 @@ from markdown_it import MarkdownIt
 
 from crawler.history.ark_status import EventKind
 from crawler.model.observations import Family
-from reports.languages import ENGLISH, N_, Forms, Language
-from reports.languages.display import code, escape_invisible, escape_invisible_json, markdown_words
+from reports.languages import ENGLISH, N_, Language
+from reports.languages.display import escape_invisible, escape_invisible_json
+from reports.languages.templates import macros
 from reports.remediation.causes import ADVICE, Cause, Fault
 from reports.tables.actions import affected_words, cause_key
 from reports.tables.changes import FAILING, SEVERITY
 from reports.tables.definitions import records_of, rows_of
-from reports.tables.headline import Counts, counts_of, headline
 from reports.tables.news import PROBLEM_KINDS, UNREAD, News, failures_after, news_of
 from reports.tables.report_tables import Report
+from reports.tables.summary import Summary, summarize
 from reports.tables.wording import CAUSE_NAMES, CHANGE_NAMES
 
-#: The kinds of news, the most serious first, with their headings; those of a first run, which compares with nothing.
+#: The kinds of news, the most serious first, with their headings.
 HEADINGS = {
     **{kind: CHANGE_NAMES[kind] for kind in SEVERITY[:2]},
     Family.UNREACHABLE.value: N_("No answer, which is not link rot: check again"),
     **{kind: CHANGE_NAMES[kind] for kind in SEVERITY[2:]},
 }
-_FIRST_HEADINGS = HEADINGS | {FAILING: N_("Failing, not yet confirmed"), "new": N_("Cited in the documents")}
-#: The number of ARKs of each kind, for the subject.
-_COUNTS = {
-    "confirmed": Forms("{number} confirmed broken", "{number} confirmed broken"),
-    "failing": Forms("{number} failing", "{number} failing"),
-    "unreachable": Forms("{number} without an answer", "{number} without an answer"),
-    "moved": Forms("{number} moved", "{number} moved"),
-    "changed": Forms("{number} changed", "{number} changed"),
-    "gone": Forms("{number} no longer cited", "{number} no longer cited"),
-    "new": Forms("{number} newly cited", "{number} newly cited"),
-    "recovered": Forms("{number} recovered", "{number} recovered"),
-}
-_FIRST_COUNTS = _COUNTS | {"new": Forms("{number} cited", "{number} cited")}
 #: The kinds of news that `failing` in the configuration selects.
 _FAILING = frozenset({FAILING, Family.UNREACHABLE.value})
-#: The headings of causes, by the party that can fix them.
-_FIXERS = {
-    Fault.CITATION: N_("To fix by the editors of the citing documents"),
-    Fault.RESOLVER: N_("To fix by the operators of resolvers"),
-    Fault.LANDING_HOST: N_("To fix by the holders of the objects"),
-    Fault.NOBODY: N_("To check again"),
-}
 #: Number of causes in a digest, and of ARKs and documents for each.
 MOST_CAUSES = 12
 MOST_LISTED = 5
-#: Longer texts from documents and hosts are cut.
-_LONGEST = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,8 +92,7 @@ class Digest:
 
     audit: str
     news: News
-    counts: Counts
-    """The numbers of the report's headline."""
+    summary: Summary
     changes: tuple[NewsGroup, ...]
     """The kinds of news that were asked for, the most severe first."""
     causes: tuple[DigestCause, ...]
@@ -142,11 +122,11 @@ def digest_of(
     """Return the digest of the one run in *report*, with news of *kinds* since `news_of` the *last_run*."""
     tables = report.tables
     news = news_of(report.frames, failures_sent=failures_sent, last_run=last_run)
-    counts, cited = counts_of(report.frames, tables), report.frames.mentions[["ark", "document"]]
+    summary, cited = summarize(report.frames, tables), report.frames.mentions[["ark", "document"]]
     return make_digest(
         audit,
         news,
-        counts,
+        summary,
         tables["causes"],
         tables["failures"],
         cited,
@@ -159,7 +139,7 @@ def digest_of(
 def make_digest(
     audit: str,
     news: News,
-    counts: Counts,
+    summary: Summary,
     causes: pd.DataFrame,
     failures: pd.DataFrame,
     cited: pd.DataFrame,
@@ -188,7 +168,7 @@ def make_digest(
     return Digest(
         audit,
         news,
-        counts,
+        summary,
         changes,
         _causes(causes, failures, fresh),
         max(0, len(causes) - MOST_CAUSES),
@@ -240,170 +220,60 @@ def _listed(ark: str, places: Mapping[str, tuple[str, ...]], detail: str = "") -
 
 def subject(digest: Digest, language: Language = ENGLISH) -> str:
     """Return the subject of a message: the number of ARKs of each kind of news."""
-    return f"arkaudit: {escape_invisible(digest.audit)}: {_counted(digest, language)}"
+    return f"arkaudit: {escape_invisible(digest.audit)}: {_words(digest, language).counted()}"
 
 
-def _counted(digest: Digest, language: Language) -> str:
-    counts = _COUNTS if digest.news.compared_run else _FIRST_COUNTS
-    words = (language.ngettext(counts[each.kind].one, counts[each.kind].many, each.arks) for each in digest.changes)
-    return ", ".join(words) or language.gettext(UNREAD if digest.news.is_unread else "nothing has changed")
+def _words(
+    digest: Digest,
+    language: Language,
+    *,
+    is_markdown: bool = True,
+    most_listed: int = MOST_LISTED,
+    ticked: Collection[str] | None = None,
+) -> Any:
+    """Return the macros of a digest: lines of Markdown, or of plain text.
+
+    *most_listed* is the number of ARKs for each cause and change. *ticked* are the causes of a check-list that are done,
+    by `DigestCause.id`, or None for a list without boxes.
+    """
+    return macros(
+        "digest.txt.j2",
+        "reports.formats",
+        language,
+        digest=digest,
+        is_markdown=is_markdown,
+        most_listed=most_listed,
+        ticked=ticked,
+        address=quote((digest.page or "").partition("#")[0], safe="%/:?@!$&'()*+,;=~[]"),
+        quoted=partial(quote, safe=":/"),
+        affected=affected_words,
+        kinds=HEADINGS,
+        unread=UNREAD,
+        cause_names=CAUSE_NAMES,
+        advice=ADVICE,
+    )
 
 
-@dataclass(frozen=True, slots=True)
-class _Writer:
-    """Writes a digest as lines of Markdown, or of plain text."""
-
-    digest: Digest
-    language: Language
-    is_markdown: bool = True
-    most_listed: int = MOST_LISTED
-    """Number of ARKs listed for each cause and change."""
-    ticked: Collection[str] | None = None
-    """The causes of a check-list that are done, by `DigestCause.id`; None for a list without boxes."""
-
-    def message(self) -> Iterator[str]:
-        """Yield the lines of a message: headline, changes, what still fails, causes."""
-        digest, language = self.digest, self.language
-        title = f"{self._words(digest.audit)}: {_counted(digest, language)}"
-        run = {"run": str(digest.news.run_id), "at": f"{digest.news.at[:16].replace('T', ' ')} UTC"}
-        yield self._heading(title, 1)
-        yield ""
-        yield self._strong(headline(digest.counts, language))
-        yield ""
-        if digest.page:
-            # Readers of plain text see no links.
-            address = f"<{self._page()}>" if self.is_markdown else self._page()
-            yield language.gettext("The report: {page}", page=address)
-            yield ""
-        if digest.news.is_unread:
-            yield language.gettext(UNREAD)
-        elif not digest.changes:
-            yield language.gettext("No change since the last audit (run {run}, {at}).", **run)
-        elif digest.news.compared_run:
-            yield language.gettext("Changes since the last message (run {run}, {at}):", **run)
-        else:
-            yield language.gettext("The first message (run {run}, {at}):", **run)
-        yield ""
-        headings = HEADINGS if digest.news.compared_run else _FIRST_HEADINGS
-        for change in digest.changes:
-            yield f"- {self._named(language.gettext(headings[change.kind]), language.number(change.arks))}"
-            if change.kind not in PROBLEM_KINDS:
-                yield from self._arks(change.listed, change.arks)
-        yield from self._notes()
-        yield from self._causes()
-
-    def issue(self) -> Iterator[str]:
-        """Yield the lines of an issue: headline, what was not judged, causes with boxes."""
-        yield self._strong(headline(self.digest.counts, self.language))
-        yield ""
-        yield from self._notes()
-        yield from self._causes()
-
-    def _notes(self) -> Iterator[str]:
-        news, language = self.digest.news, self.language
-        if news.known_problems:
-            words = language.ngettext(
-                "Already reported: {number} ARK with problems.",
-                "Already reported: {number} ARKs with problems.",
-                news.known_problems,
-            )
-            yield f"- {words}"
-        if news.unchecked:
-            words = language.ngettext(
-                "{number} ARK that failed before was not checked this time.",
-                "{number} ARKs that failed before were not checked this time.",
-                news.unchecked,
-            )
-            yield f"- {words}"
-        if news.suspect:
-            why = language.gettext("This run confirms no failure: {why}.", why=self._words(news.suspect))
-            yield f"- {why}"
-
-    def _causes(self) -> Iterator[str]:
-        for fault, heading in _FIXERS.items():
-            causes = [cause for cause in self.digest.causes if cause.fault is fault]
-            if causes:
-                yield ""
-                yield self._heading(self.language.gettext(heading), 2)
-                yield ""
-            for cause in causes:
-                yield self._cause(cause)
-                yield from self._arks(cause.listed, cause.arks)
-        if self.digest.more_causes:
-            more = self.digest.more_causes
-            yield ""
-            yield self.language.ngettext(
-                "and {number} more cause, in the report", "and {number} more causes, in the report", more
-            )
-
-    def _cause(self, cause: DigestCause) -> str:
-        language = self.language
-        words = self._strong(language.gettext(CAUSE_NAMES[cause.cause]))
-        if cause.host:
-            words += f" ({self._foreign(cause.host)})"
-        words = self._named(words, affected_words(cause.citations, cause.arks, cause.documents, language))
-        if cause.new_arks:
-            words += ", " + language.ngettext("{number} of them new", "{number} of them new", cause.new_arks)
-        words += f". {language.gettext(ADVICE[cause.cause])}"
-        if self.digest.page:
-            words += " " + self._link(language.gettext("See the report"), "cause", cause.key)
-        if self.ticked is None:
-            return f"- {words}"
-        return f"- [{'x' if cause.id in self.ticked else ' '}] {words} <!-- cause {cause.id} -->"
-
-    def _arks(self, listed: Iterable[ListedArk], arks: int) -> Iterator[str]:
-        language = self.language
-        shown = [*listed][: self.most_listed]
-        for each in shown:
-            words = (
-                self._link(self._foreign(each.ark), "ark", each.ark) if self.digest.page else self._foreign(each.ark)
-            )
-            if each.documents:
-                words += " " + language.gettext("in {document}", document=self._foreign(each.documents[0]))
-            if more := len(each.documents[1:]) + each.more_documents:
-                words += " " + language.ngettext("and {number} other document", "and {number} other documents", more)
-            if each.detail:
-                words = self._named(words, self._foreign(each.detail))
-            yield f"  - {words}"
-        if more := arks - len(shown) if shown else 0:
-            words = language.ngettext("and {number} more, in the report", "and {number} more, in the report", more)
-            yield f"  - {words}"
-
-    def _heading(self, text: str, level: int) -> str:
-        return f"{'#' * level} {text}" if self.is_markdown else text
-
-    def _named(self, name: str, words: str) -> str:
-        return self.language.gettext("{name}: {words}", name=name, words=words)
-
-    def _strong(self, text: str) -> str:
-        return f"**{text}**" if self.is_markdown else text
-
-    def _foreign(self, text: str) -> str:
-        """Return a text from a document or a host, on one line and without effect as markup."""
-        shown = escape_invisible(text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…")
-        return code(shown) if self.is_markdown else shown
-
-    def _words(self, text: str) -> str:
-        """Return stored words, on one line and without effect as markup."""
-        shown = escape_invisible(text)
-        return markdown_words(shown) if self.is_markdown else shown
-
-    def _page(self) -> str:
-        return quote((self.digest.page or "").partition("#")[0], safe="%/:?@!$&'()*+,;=~[]")
-
-    def _link(self, text: str, name: str, value: str) -> str:
-        address = f"{self._page()}#{name}={quote(value, safe=':/')}"
-        return f"[{text}](<{address}>)" if self.is_markdown else f"{text} ({address})"
+def _text(macro: str, digest: Digest, language: Language, limit: int | None, **options: Any) -> str:
+    """Return a text with as many ARKs as fit into *limit* characters, or else without causes."""
+    brief = replace(digest, causes=(), more_causes=digest.more_causes + len(digest.causes))
+    text = ""
+    for shown, most_listed in ((digest, MOST_LISTED), (digest, 1), (digest, 0), (brief, 0)):
+        words = getattr(_words(shown, language, most_listed=most_listed, **options), macro)()
+        text = re.sub(r"\n{3,}", "\n\n", words).strip() + "\n"
+        if limit is None or len(text) <= limit:
+            break
+    return text
 
 
 def as_markdown(digest: Digest, language: Language = ENGLISH, *, limit: int | None = None) -> str:
     """Return a message in Markdown; text from documents and hosts is in code spans."""
-    return _fitting(_Writer(digest, language), _Writer.message, limit)
+    return _text("message", digest, language, limit)
 
 
 def as_text(digest: Digest, language: Language = ENGLISH, *, limit: int | None = None) -> str:
     """Return a message in plain text."""
-    return _fitting(_Writer(digest, language, is_markdown=False), _Writer.message, limit)
+    return _text("message", digest, language, limit, is_markdown=False)
 
 
 def as_html(digest: Digest, language: Language = ENGLISH, *, limit: int | None = None) -> str:
@@ -421,10 +291,12 @@ def as_html(digest: Digest, language: Language = ENGLISH, *, limit: int | None =
 
 def as_json(digest: Digest, language: Language = ENGLISH, *, limit: int | None = None) -> str:
     """Return the digest as one line of JSON, with its subject and headline in words."""
-    words = {"subject": subject(digest, language), "headline": headline(digest.counts, language)}
+    words = {"subject": subject(digest, language), "headline": digest.summary.headline(language)}
     values = asdict(replace(digest, news=replace(digest.news, items=()), failures_sent={}))
     # The changes list these ARKs.
-    del values["news"]["items"], values["failures_sent"]
+    del values["news"]["items"], values["failures_sent"], values["summary"]["measures"], values["summary"]["scope"]
+    values = {"counts" if name == "summary" else name: value for name, value in values.items()}
+    values["counts"]["known"] = digest.summary.known
     return escape_invisible_json(json.dumps(words | values, ensure_ascii=False, default=str)) + "\n"
 
 
@@ -434,19 +306,4 @@ FORMATS = {"markdown": as_markdown, "html": as_html, "text": as_text, "json": as
 
 def issue_text(digest: Digest, language: Language, *, ticked: Collection[str], limit: int) -> str:
     """Return the check-list of an issue in Markdown; the boxes of the causes in *ticked* are ticked."""
-    return _fitting(_Writer(digest, language, ticked=ticked), _Writer.issue, limit)
-
-
-def _fitting(writer: _Writer, lines: Callable[[_Writer], Iterator[str]], limit: int | None) -> str:
-    """Return the text with as many ARKs as fit into *limit* characters, or else without causes."""
-    for most in (MOST_LISTED, 1, 0):
-        text = _joined(lines(replace(writer, most_listed=most)))
-        if limit is None or len(text) <= limit:
-            return text
-    more = writer.digest.more_causes + len(writer.digest.causes)
-    brief = replace(writer.digest, causes=(), more_causes=more)
-    return _joined(lines(replace(writer, digest=brief, most_listed=0)))
-
-
-def _joined(lines: Iterable[str]) -> str:
-    return re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).rstrip() + "\n"
+    return _text("issue", digest, language, limit, ticked=ticked)

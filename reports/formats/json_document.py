@@ -9,8 +9,8 @@ from typing import Any
 import pandas as pd
 
 from reports.tables.definitions import COUNT, MOMENT, NUMBER, SHARE, TRUTH, TableDefinition, records_of
-from reports.tables.headline import audit_subject
 from reports.tables.report_tables import TABLES, Report
+from reports.tables.summary import summarize
 
 #: Raised if a table or column is removed or changes its meaning; new ones may be added at any time.
 VERSION = 2
@@ -18,12 +18,12 @@ VERSION = 2
 
 def document(report: Report) -> dict[str, Any]:
     """Return the report as plain values."""
-    about, choice = audit_subject(report.frames), report.choice
+    summary, choice = summarize(report.frames, report.tables), report.choice
     runs = [_plain_row(row) for row in records_of(report.frames.run.drop(columns=["plan", "seed_list"]))]
     return {
         "format": "arkaudit-report",
         "version": VERSION,
-        "audit": {"title": about.title, **about.facts, "sentences": list(about.sentences)},
+        "audit": {"title": summary.title(), **summary.facts(), "sentences": summary.scope_sentences()},
         "run": next(iter(runs), None),
         "choice": {"naans": list(choice.naans), "documents": list(choice.documents), "only": list(choice.only)},
         "tables": {

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import pandas as pd
@@ -10,12 +9,12 @@ import pandas as pd
 from crawler.history.ark_status import EventKind
 from crawler.model.observations import Family
 from reports.languages import N_, Language
-from reports.languages.display import code, escape_invisible, heading, markdown_words
+from reports.languages.display import heading, markdown_words
 from reports.languages.places import place_words
+from reports.languages.templates import template, words_of
 from reports.tables.definitions import COUNT, NUMBER, SHARE, TRUTH, Column, TableDefinition, rows_of, values_of
-from reports.tables.headline import audit_subject, counts_of, headline
 from reports.tables.report_tables import TABLES, Report
-from reports.tables.summary import sentences
+from reports.tables.summary import summarize
 
 #: The tables of the summary, with the columns to show and the maximum number of rows.
 SHOWN = {
@@ -47,45 +46,18 @@ _NUMERIC = (COUNT, NUMBER, SHARE)
 
 
 def markdown(report: Report) -> str:
-    """Return the report in brief.
-
-    Text from the web is in code spans, so that it can't contain markup or notify users.
-    """
-    return "\n".join(_lines(report)) + "\n"
-
-
-def _lines(report: Report) -> Iterator[str]:
-    language = report.language_choice.language
-    about = audit_subject(report.frames, language)
-    question = language.gettext("Which ARKs persist?")
-    yield f"# {question} {markdown_words(escape_invisible(about.title))}"
-    yield ""
-    yield f"**{headline(counts_of(report.frames, report.tables), language)}**"
-    yield ""
-    for sentence in about.sentences:
-        yield markdown_words(escape_invisible(sentence))
-        yield ""
-    if report.choice:
-        yield language.gettext("A part of the audit: {choice}.", choice=code(report.choice.words))
-        yield ""
-    for sentence in sentences(report.tables["summary"], language):
-        yield f"- {sentence}"
+    """Return the report in brief."""
+    language, summary = report.language_choice.language, summarize(report.frames, report.tables)
     definitions = {definition.name: definition for definition in TABLES}
-    for name in SHOWN:
-        table = _summary_rows(name, report.tables[name])
-        if len(table):
-            yield ""
-            yield from _section(definitions[name], table, language)
-    yield ""
-    for version, *facts in rows_of(report.frames.run[["version", "run_id", "command", "state"]]):
-        run, command, state = map(str, facts)
-        yield language.gettext(
-            "arkaudit {version}, run {run} ({command}, {state}).",
-            version=version,
-            run=run,
-            command=command,
-            state=state,
-        )
+    shown = [(definitions[name], _summary_rows(name, report.tables[name])) for name in SHOWN]
+    return template("report.md.j2", "reports.formats").render(
+        words_of(language),
+        summary=summary,
+        scope=summary.scope,
+        version="".join(report.frames.run["version"]),
+        choice=report.choice.words,
+        tables=[_section(definition, table, language) for definition, table in shown if len(table)],
+    )
 
 
 def _summary_rows(name: str, table: pd.DataFrame) -> pd.DataFrame:
@@ -111,20 +83,18 @@ def _summary_rows(name: str, table: pd.DataFrame) -> pd.DataFrame:
     return table
 
 
-def _section(definition: TableDefinition, table: pd.DataFrame, language: Language) -> Iterator[str]:
+def _section(definition: TableDefinition, table: pd.DataFrame, language: Language) -> dict[str, Any]:
+    """Return a table for the template: title, columns, the first rows as cells, and the number of all rows."""
     names, most = SHOWN[definition.name]
     by_name = {column.name: column for column in definition.columns}
-    filled = [name for name in names if (table[name].notna() & table[name].astype("str").ne("")).any()]
-    columns = [by_name[name] for name in filled]
-    yield f"## {language.gettext(_TITLES.get(definition.name, definition.title))}"
-    yield ""
-    yield f"| {' | '.join(heading(column.name) for column in columns)} |"
-    yield f"|{'|'.join('---:' if column.type in _NUMERIC else '---' for column in columns)}|"
-    for row in rows_of(table.head(most)[[column.name for column in columns]]):
-        yield f"| {' | '.join(_cell(value, column, language) for value, column in zip(row, columns, strict=True))} |"
-    if len(table) > most:
-        yield ""
-        yield language.gettext("The first {shown} of {all} rows.", shown=most, all=len(table))
+    columns = [by_name[name] for name in names if (table[name].notna() & table[name].astype("str").ne("")).any()]
+    rows = rows_of(table.head(most)[[column.name for column in columns]])
+    return {
+        "title": _TITLES.get(definition.name, definition.title),
+        "columns": [(heading(column.name), column.type in _NUMERIC) for column in columns],
+        "rows": [[_cell(value, column, language) for value, column in zip(row, columns, strict=True)] for row in rows],
+        "count": len(table),
+    }
 
 
 def _cell(value: Any, column: Column, language: Language) -> str:

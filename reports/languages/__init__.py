@@ -11,18 +11,15 @@ import os
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from datetime import date
+from datetime import date, datetime
 from decimal import ROUND_HALF_UP, Decimal
 from functools import cache, lru_cache
 from gettext import GNUTranslations, NullTranslations
 from numbers import Integral
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from reports.languages.display import ColumnType, escape_invisible
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 FOLDER = Path(__file__).parent
 #: Every language by its code, with its own name for itself. The first is that of the code.
@@ -83,6 +80,10 @@ class Language:
     def npgettext(self, context: str, one: str, many: str, number: int, /, **values: Any) -> str:
         """Return the singular or plural of a word that depends on its context."""
         return self._fill(self._catalogue.npgettext(context, one, many, int(number)), {"number": number, **values})
+
+    def counted(self, sentence: Forms, number: int, /, **values: Any) -> str:
+        """Return the singular or plural of a marked sentence."""
+        return self.ngettext(sentence.one, sentence.many, number, **values)
 
     def apply(self, function: Callable[[str], str], text: str) -> str:
         """Return the result of *function* for a text of this language."""
@@ -151,7 +152,7 @@ class Language:
         text = format_skeleton("MMMMd", day, locale=locale) if is_same_year else format_date(day, "long", locale=locale)
         return f"1er{text[1:]}" if self.code == "fr" and day.day == 1 else text
 
-    def moment(self, moment: pd.Timestamp) -> str:
+    def moment(self, moment: datetime) -> str:
         """Return a UTC time in digits, to the second."""
         return f"{self.numeric_day(moment)} {moment:%H:%M:%S} UTC"
 

@@ -133,8 +133,7 @@ def _totals(totals: pd.Series, language: Language) -> dict[str, Any]:
 
 def _naan_sentence(naans: pd.DataFrame, language: Language) -> str:
     counts = ", ".join(
-        language.ngettext(FAMILY_COUNTS[family].one, FAMILY_COUNTS[family].many, int(naans[column].sum()))
-        for family, column in FAMILY_COLUMNS.items()
+        language.counted(FAMILY_COUNTS[family], int(naans[column].sum())) for family, column in FAMILY_COLUMNS.items()
     )
     arks, largest = int(naans["arks"].sum()), naans.iloc[0]
     sentences = [

@@ -17,7 +17,7 @@ from markupsafe import Markup
 from crawler.model.observations import ObjectOutcome
 from reports.languages import LANGUAGES, N_, Forms, Language, LanguageChoice
 from reports.languages.display import FORMULA, NEUTRALIZED_FORMULA, ColumnType, escape_invisible
-from reports.page import template
+from reports.languages.templates import template
 from reports.page.cards import action_cards, check_list
 from reports.page.charts import Chart, by_naan, by_service
 from reports.page.over_time import alive_of, survival_of
@@ -47,11 +47,9 @@ from reports.tables.definitions import (
     token_column,
     url_column,
 )
-from reports.tables.headline import audit_subject, counts_of, headline
-from reports.tables.known import KNOWN
 from reports.tables.persistence import runs
 from reports.tables.report_tables import TABLES
-from reports.tables.summary import REQUESTS_SENT, sentences
+from reports.tables.summary import REQUESTS_SENT, Summary, summarize
 from reports.tables.wording import FAILURE_MEANINGS, FAMILY_MEANINGS, TOKEN_NAMES
 
 if TYPE_CHECKING:
@@ -146,12 +144,13 @@ def page_pieces(
     selects among them unless a language was chosen.
     """
     tables = {name: part.rows for name, part in parts.items() if part.rows is not None}
+    summary = summarize(frames, tables)
     own_sentences = dict.fromkeys([*ADVICE.values(), *(text for part in parts.values() for text in part.sentences)])
     cards = action_cards(frames, tables, MOST_CAUSES, texts)
     has_arks = parts["naans"].shown.row_count
     charts = [chart for name in CHART_TABLES for chart in parts[name].charts if has_arks]
     values = {
-        **_page_values(frames, tables, texts),
+        **_page_values(frames, tables, summary, texts),
         "choice": escape_invisible(choice),
         "actions": cards,
         "more_causes": len(tables["causes"]) - len(cards),
@@ -160,15 +159,14 @@ def page_pieces(
         "details": [detail.name for detail in DETAILS],
         "topics": [(topic, [parts[name].shown for name in topic.tables]) for topic in TOPICS],
     }
-    title = texts.mark(lambda language: audit_subject(frames, language).title)
+    title = texts.mark(summary.title)
     for_scripts = {
         "check_list": list(check_list(title, cards, texts)),
         "charts": [{name: getattr(chart, name) for name in _DRAWN_FROM} for chart in charts],
     }
-    facts = audit_subject(frames).facts
     told = {
         "tables": {definition.name: table_description(definition) for definition in (*TABLES, *DETAILS)},
-        "audit": f"{facts['store']}, {facts.get('run', '')}",
+        "audit": f"{summary.scope.store}, {summary.scope.run or ''}",
         "advice": ADVICE,
     }
     data = {name: part.rows_packed for name, part in parts.items()}
@@ -179,7 +177,7 @@ def page_pieces(
     }
     library = (_HERE / "static" / CHART_LIBRARY).read_text("utf-8")
     return multilingual_page(
-        template("page.html.j2"),
+        template("page.html.j2", "reports.page"),
         values,
         texts,
         SCRIPTS,
@@ -248,34 +246,28 @@ def multilingual_page(
     return (texts.fill_page(piece).encode("utf-8", errors="backslashreplace") for piece in pieces)
 
 
-def _page_values(frames: Frames, tables: Mapping[str, pd.DataFrame], texts: Texts) -> dict[str, Any]:
+def _page_values(frames: Frames, tables: Mapping[str, pd.DataFrame], summary: Summary, texts: Texts) -> dict[str, Any]:
     """Return the values of the template that describe the audit."""
-    summary = tables["summary"]
     suspect = frames.run[frames.run["is_suspect"].fillna(False)]
-    values = dict(zip(summary["measure"], summary["value"], strict=True))
-    about = {code: audit_subject(frames, language) for code, language in LANGUAGES.items()}
-    sentences_about = zip(*(each.sentences for each in about.values()), strict=True)
     return {
         "run": _run_facts(frames, texts),
         "suspicion": escape_invisible("".join(suspect["suspicion"].dropna())),
-        "title": texts.mark_texts({code: escape_invisible(each.title) for code, each in about.items()}),
-        "audited": [
-            texts.mark_texts(dict(zip(LANGUAGES, map(escape_invisible, same), strict=True))) for same in sentences_about
-        ],
-        "headline": headline(counts_of(frames, tables), texts),
-        "sentences": sentences(summary, texts),
-        "tiles": tiles_of(summary, texts),
+        "title": summary.title(texts),
+        "audited": summary.scope_sentences(texts),
+        "headline": summary.headline(texts),
+        "sentences": summary.result_sentences(texts),
+        "tiles": tiles_of(tables["summary"], texts),
         "terms": [
             (TONES[token], texts.gettext(TOKEN_NAMES[token]), texts.gettext(meaning))
             for token, meaning in {**_FAMILY_TERMS, **FAILURE_MEANINGS}.items()
         ],
-        "known": values.get(KNOWN),
+        "known": summary.known,
         "also": [
-            texts.ngettext(forms.one, forms.many, values[measure])
+            texts.counted(forms, summary.measures[measure])
             for measure, forms in _WORTH_A_LOOK.items()
-            if values.get(measure)
+            if summary.measures.get(measure)
         ],
-        "requests": values[REQUESTS_SENT],
+        "requests": summary.measures[REQUESTS_SENT],
     }
 
 

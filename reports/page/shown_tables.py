@@ -138,7 +138,7 @@ def tiles_of(summary: pd.DataFrame, language: Language) -> list[Tile]:
     return [
         Tile(
             language.number(rows[measure]["value"]),
-            language.ngettext(name.one, name.many, rows[measure]["value"]),
+            language.counted(name, rows[measure]["value"]),
             tone,
             _change(rows[measure], language),
             to,

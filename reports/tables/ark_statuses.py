@@ -7,9 +7,9 @@ from functools import lru_cache
 
 import pandas as pd
 
-from crawler.history.ark_status import ArkState
 from crawler.model.outcomes import (
     BEST_FIRST,
+    BEST_STATE_FIRST,
     DESCRIBED,
     FAMILY_OF,
     CommitmentOutcome,
@@ -31,6 +31,7 @@ FAMILY_COLUMNS = {family: family.value.replace("-", "_") for family in Family}
 _FAMILY_CODES = FAMILY.categories.get_indexer(
     pd.Index([*(str(FAMILY_OF[outcome]) for outcome in ObjectOutcome), str(Family.NOT_JUDGED)])
 )
+BEST_STATE = pd.CategoricalDtype(list(map(str, BEST_STATE_FIRST)), ordered=True)
 BEST_OBJECT = pd.CategoricalDtype(list(map(str, BEST_FIRST)), ordered=True)
 SERVICES = ["object", "metadata", "commitment"]
 
@@ -82,22 +83,9 @@ def ark_statuses(frames: Frames) -> pd.DataFrame:
     return rows.assign(family=families(rows["object"]))
 
 
-#: The first of these states counts for an ARK with several URLs.
-BEST_STATE_FIRST = (
-    ArkState.HEALTHY,
-    ArkState.FLAPPING,
-    ArkState.FAILING,
-    ArkState.UNDETERMINED,
-    ArkState.BLOCKED,
-    ArkState.SKIPPED,
-    ArkState.CONFIRMED_BROKEN,
-)
-_BEST_STATE = pd.CategoricalDtype(list(map(str, BEST_STATE_FIRST)), ordered=True)
-
-
 def ark_states(frames: Frames) -> pd.DataFrame:
     """Return one row per ARK with a known status: the best of all its URLs; ordered by number of the ARK."""
-    return frames.latest.astype({"state": _BEST_STATE}).groupby("ark_id", as_index=False)[["state"]].min()
+    return frames.latest.astype({"state": BEST_STATE}).groupby("ark_id", as_index=False)[["state"]].min()
 
 
 def family_counts(standings: pd.DataFrame, by: str | list[str]) -> pd.DataFrame:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from functools import lru_cache
 
 import pandas as pd
 
 from extractors.model.ark import Ark
-from reports.languages import Language
 from reports.store.frames import Frames
 from reports.tables.ark_statuses import ark_states, ark_statuses, citation_counts, with_counts
 from reports.tables.definitions import (
@@ -70,23 +69,6 @@ def inventory_measures(frames: Frames) -> Iterator[tuple[str, int, str]]:
     yield "inventory", listed.nunique(), "ARKs of the inventory that the run was compared with."
     for finding, note in FINDINGS.items():
         yield f"inventory: {finding}", table.loc[table["finding"].eq(finding), "ark"].nunique(), note
-
-
-def inventory_sentence(count: Mapping[str, int], language: Language) -> str:
-    """Return the results of the inventory in one sentence; empty without an inventory."""
-    if "inventory" not in count:
-        return ""
-    findings = [
-        f"{language.number(count[f'inventory: {finding}'])} {finding}"
-        for finding in FINDINGS
-        if count[f"inventory: {finding}"]
-    ]
-    return language.ngettext(
-        "Of {number} ARK of the inventory: {findings}.",
-        "Of {number} ARKs of the inventory: {findings}.",
-        count["inventory"],
-        findings=", ".join(findings) or language.pgettext("the inventory", "all as expected"),
-    )
 
 
 INVENTORY = TableDefinition(

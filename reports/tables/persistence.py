@@ -19,7 +19,7 @@ from extractors.model.urls import authority_of, split_url
 from reports.languages import N_
 from reports.languages.display import count_noun
 from reports.store.frames import Frames, Timeline
-from reports.tables.ark_statuses import families
+from reports.tables.ark_statuses import BEST_STATE, families
 from reports.tables.definitions import (
     ARKS_COLUMN,
     TableDefinition,
@@ -84,17 +84,6 @@ def median_days(curves: pd.DataFrame, by: list[str]) -> pd.DataFrame:
 _GROUP = ["grouping", "group"]
 ALL = "all"
 _GROUPINGS = (ALL, "naan", "resolver", "documents")
-#: The first of these states counts for an ARK with several URLs.
-BEST_FIRST = (
-    ArkState.HEALTHY,
-    ArkState.FLAPPING,
-    ArkState.BLOCKED,
-    ArkState.UNDETERMINED,
-    ArkState.FAILING,
-    ArkState.CONFIRMED_BROKEN,
-    ArkState.SKIPPED,
-)
-_BEST_STATE = pd.CategoricalDtype(list(map(str, BEST_FIRST)), ordered=True)
 #: The states that `persistence` counts under their own names; healthy ARKs are counted as resolving.
 _OTHER_STATES = {
     ArkState.FAILING: N_("ARKs that are failing"),
@@ -231,7 +220,7 @@ def _best(timeline: Timeline) -> pd.DataFrame:
     rows = timeline.standings[timeline.standings["gone_at"].isna()]
     works = rows["state"].eq(ArkState.HEALTHY)
     rows = rows.assign(
-        state=rows["state"].astype(_BEST_STATE),
+        state=rows["state"].astype(BEST_STATE),
         described=rows["metadata"].isin(DESCRIBED) & works,
         committed=rows["commitment"].eq(CommitmentOutcome.STATED) & works,
         permanent=rows["level"].astype("str").str.startswith("Permanent").fillna(False).astype("bool") & works,

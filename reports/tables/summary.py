@@ -1,21 +1,30 @@
-"""The summary of a run: documents, citations, ARKs and the three ARK services."""
+"""The summary of a report: what was audited, how many ARKs work or fail, changes, causes, and what was not read.
+
+The table of measures is published; `Summary` is made from it once. Every text, page and message takes its numbers and
+sentences from there.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from typing import TypeAlias
+from dataclasses import dataclass, field
+from datetime import date, datetime
+from typing import Any, TypeAlias
 
 import pandas as pd
 
+from crawler.history.ark_status import EventKind
 from crawler.history.latest import PRUNED
 from crawler.model.observations import DESCRIBED, CommitmentOutcome, DocumentOutcome, Family, ObjectOutcome
-from reports.languages import ENGLISH, Forms, Language
+from reports.languages import ENGLISH, Language
+from reports.languages.templates import macros
 from reports.store.frames import Frames
 from reports.tables.ark_statuses import ark_states, ark_statuses, families, judged_mentions
-from reports.tables.definitions import TableDefinition, count_column, text_column
-from reports.tables.inventory import inventory_measures, inventory_sentence
-from reports.tables.known import known_measures
+from reports.tables.changes import FAILING
+from reports.tables.definitions import TableDefinition, count_column, records_of, rows_of, text_column
+from reports.tables.inventory import inventory_measures
+from reports.tables.known import KNOWN, known_measures
 from reports.tables.overviews import HELD_BACK, own
 from reports.tables.wording import FAMILY_COUNTS, FAMILY_MEANINGS, OBJECT_MEANINGS, STATE_MEANINGS
 
@@ -24,25 +33,15 @@ Measure: TypeAlias = tuple[str, int, str]
 
 #: The measure that counts requests: two audits of the same web may differ in it.
 REQUESTS_SENT = "requests sent"
-#: Documents that were not sent, or not whole: their outcome, the note of their measure, and their number in words.
+#: Documents that were not sent, or not whole: their outcome, and the note of their measure.
 _KEPT_BACK = {
-    "documents blocked": (
-        ObjectOutcome.BLOCKED,
-        "Not sent: a refusal, a robot check or a log-in came in their place.",
-        Forms("{number} blocked", "{number} blocked"),
-    ),
+    "documents blocked": (ObjectOutcome.BLOCKED, "Not sent: a refusal, a robot check or a log-in came in their place."),
     "documents paused": (
         DocumentOutcome.PAUSED,
         "Not sent: a page about a pause or a fault of the site came in their place.",
-        Forms("{number} paused", "{number} paused"),
     ),
-    "documents incomplete": (
-        DocumentOutcome.INCOMPLETE,
-        "Cut off on the way; the part that arrived was read.",
-        Forms("{number} cut off", "{number} cut off"),
-    ),
+    "documents incomplete": (DocumentOutcome.INCOMPLETE, "Cut off on the way; the part that arrived was read."),
 }
-_NAMED, _ASKED = "documents named in logs", "requests in logs"
 
 
 def summary(frames: Frames) -> pd.DataFrame:
@@ -70,70 +69,61 @@ def summary(frames: Frames) -> pd.DataFrame:
 def _measures(frames: Frames) -> Mapping[str, tuple[int, str]]:
     """Return the measures of one run by name, each with its value and an explanation."""
     measures: list[Measure] = [
-        *document_measures(Counter(frames.documents["outcome"])),
+        *_document_measures(frames),
         *_citation_measures(frames),
         *_ark_measures(frames),
         *_url_measures(frames),
         *known_measures(frames),
         *inventory_measures(frames),
-        finding_measure(len(frames.findings)),
+        ("findings", len(frames.findings), "Remarks about documents; each kind and text counts once per document."),
         *_question_measures(frames),
     ]
     return {name: (value, note) for name, value, note in measures}
 
 
-def document_measures(outcomes: Mapping[str, int]) -> Iterator[Measure]:
-    """Yield the measures of documents from the number of documents by outcome."""
-    count, counts = sum(outcomes.values()), Counter(outcomes)
+def _document_measures(frames: Frames) -> Iterator[Measure]:
+    counts = Counter(frames.documents["outcome"])
     read, unreadable = counts[DocumentOutcome.READ], counts[DocumentOutcome.UNREADABLE]
-    redirected = counts[DocumentOutcome.REDIRECTED]
-    kept_back = {name: counts[outcome] for name, (outcome, _, _) in _KEPT_BACK.items() if counts[outcome]}
-    yield "documents", count, "Every requested document."
+    redirected, named = counts[DocumentOutcome.REDIRECTED], counts[DocumentOutcome.REFERER]
+    kept_back = [(name, counts[outcome], note) for name, (outcome, note) in _KEPT_BACK.items() if counts[outcome]]
+    yield "documents", counts.total(), "Every requested document."
     yield "documents read", read, "Received and read."
-    for name, number in kept_back.items():
-        yield name, number, _KEPT_BACK[name][1]
+    yield from kept_back
     yield ("documents not readable", unreadable, "Received, but no reader understands them.")
     yield ("documents redirected", redirected, "Redirected to another of these documents, which is counted separately.")
-    named = counts[DocumentOutcome.REFERER]
-    missing = count - read - unreadable - redirected - named - sum(kept_back.values())
+    missing = counts.total() - read - unreadable - redirected - named - sum(number for _, number, _ in kept_back)
     yield "documents not reached", missing, "Not received."
     if named:
-        yield (_NAMED, named, "Pages that visitors came from according to a log; not requested.")
+        note = "Pages that visitors came from according to a log; not requested."
+        yield "documents named in logs", named, note
 
 
 def _citation_measures(frames: Frames) -> Iterator[Measure]:
     mentions = judged_mentions(frames, "object")
-    yield from citation_measures(
-        Counter(families(mentions.drop_duplicates("citation_id")["object"])),
-        places=len(mentions),
-        repaired=mentions.loc[mentions["repairs"].fillna("").ne(""), "citation_id"].nunique(),
-        ambiguous=mentions.loc[mentions["confidence"].eq("ambiguous"), "citation_id"].nunique(),
-    )
+    families_of = Counter(families(mentions.drop_duplicates("citation_id")["object"]))
+    note = "Citations of an ARK in a document; a link and its text are one."
+    yield "citations", families_of.total(), note
+    yield "places", len(mentions), "Places of these citations: link targets, texts, metadata."
+    yield from _family_measures("citations", families_of)
+    repaired = mentions.loc[mentions["repairs"].fillna("").ne(""), "citation_id"].nunique()
+    yield "citations repaired", repaired, "Broken by typesetting or markup, and repaired."
+    ambiguous = mentions.loc[mentions["confidence"].eq("ambiguous"), "citation_id"].nunique()
+    yield "citations ambiguous", ambiguous, "More than one reading is possible; the alternatives are kept."
     if mentions["asked"].isna().all():
         return
     fails = families(mentions["object"]).eq(Family.FAILS)
-    yield (_ASKED, int(mentions["asked"].sum()), "Requests for these ARKs, according to the logs.")
+    yield "requests in logs", int(mentions["asked"].sum()), "Requests for these ARKs, according to the logs."
     yield (
-        f"{_ASKED}: {Family.FAILS}",
+        f"requests in logs: {Family.FAILS}",
         int(mentions.loc[fails, "asked"].sum()),
         "Requests for ARKs that fail at the requested URL.",
     )
 
 
-def citation_measures(
-    families_of: Mapping[str, int], *, places: int, repaired: int, ambiguous: int
-) -> Iterator[Measure]:
-    """Yield the measures of citations from the number of citations by family."""
-    yield ("citations", sum(families_of.values()), "Citations of an ARK in a document; a link and its text are one.")
-    yield "places", places, "Places of these citations: link targets, texts, metadata."
-    yield from _family_measures("citations", families_of)
-    yield "citations repaired", repaired, "Broken by typesetting or markup, and repaired."
-    yield ("citations ambiguous", ambiguous, "More than one reading is possible; the alternatives are kept.")
-
-
 def _ark_measures(frames: Frames) -> Iterator[Measure]:
     standings = ark_statuses(frames)
-    yield from ark_measures(Counter(standings["family"]))
+    yield "ARKs", len(standings), "Distinct ARKs; an ARK with several URLs counts once, with its best outcome."
+    yield from _family_measures("ARKs", Counter(standings["family"]))
     described = int(standings["metadata"].isin(DESCRIBED).sum())
     yield ("ARKs described", described, "The provider answers ?info with metadata about the object.")
     committed = int(standings["commitment"].eq(CommitmentOutcome.STATED).sum())
@@ -148,18 +138,6 @@ def _ark_measures(frames: Frames) -> Iterator[Measure]:
     for state, meaning in STATE_MEANINGS.items():
         if states[state]:
             yield f"ARKs by status: {state}", states[state], meaning
-
-
-def ark_measures(families_of: Mapping[str, int]) -> Iterator[Measure]:
-    """Yield the measures of distinct ARKs from the number of ARKs by family."""
-    count = sum(families_of.values())
-    yield ("ARKs", count, "Distinct ARKs; an ARK with several URLs counts once, with its best outcome.")
-    yield from _family_measures("ARKs", families_of)
-
-
-def finding_measure(count: int) -> Measure:
-    """Return the measure of findings."""
-    return "findings", count, "Remarks about documents; each kind and text counts once per document."
 
 
 def _url_measures(frames: Frames) -> Iterator[Measure]:
@@ -191,91 +169,6 @@ def _family_measures(of: str, families_of: Mapping[str, int]) -> Iterator[Measur
         yield f"{of}: {family}", families_of.get(family, 0), meaning
 
 
-def sentences(summary: pd.DataFrame, language: Language = ENGLISH) -> list[str]:
-    """Return the summary as a few plain sentences: documents, ARKs by family, services, and problems."""
-    count = {measure: int(value) for measure, value in zip(summary["measure"], summary["value"], strict=True)}
-    described = language.ngettext(
-        "{number} ARK returns metadata", "{number} ARKs return metadata", count["ARKs described"]
-    )
-    committed = language.ngettext(
-        "{number} ARK has a stated commitment",
-        "{number} ARKs have a stated commitment",
-        count["ARKs with a stated commitment"],
-    )
-    parts = [
-        cited_sentence(count, language),
-        _families_sentence(count, language),
-        _log_sentence(count, language),
-        language.gettext("{described}; {committed}.", described=described, committed=committed),
-        _questions_sentence(count, language),
-        inventory_sentence(count, language),
-    ]
-    return [sentence for sentence in parts if sentence]
-
-
-def _families_sentence(count: Mapping[str, int], language: Language) -> str:
-    works, fails, unreachable, not_judged = (
-        language.ngettext(forms.one, forms.many, count[f"ARKs: {family}"]) for family, forms in FAMILY_COUNTS.items()
-    )
-    return language.gettext(
-        "ARKs: {works}, {fails}, {unreachable}, {not_judged}.",
-        works=works,
-        fails=fails,
-        unreachable=unreachable,
-        not_judged=not_judged,
-    )
-
-
-def _log_sentence(count: Mapping[str, int], language: Language) -> str:
-    if _ASKED not in count:
-        return ""
-    return language.ngettext(
-        "According to the logs, an ARK was requested {number} time; {fails} of these requests were for a failing ARK.",
-        "According to the logs, ARKs were requested {number} times; {fails} of these requests were for failing ARKs.",
-        count[_ASKED],
-        fails=language.number(count[f"{_ASKED}: {Family.FAILS}"]),
-    )
-
-
-def _questions_sentence(count: Mapping[str, int], language: Language) -> str:
-    questions, arks = count["questions asked"], count["ARKs asked about"]
-    requests = language.ngettext("{number} request sent", "{number} requests sent", count[REQUESTS_SENT])
-    if not arks:
-        return language.gettext("No ARK was checked; {requests}.", requests=requests)
-    return language.ngettext(
-        "{number} check of {arks} ({each} each); {requests}.",
-        "{number} checks of {arks} ({each} each); {requests}.",
-        questions,
-        arks=language.npgettext("asked about", "{number} ARK", "{number} ARKs", arks),
-        each=language.decimals(questions / arks, 1),
-        requests=requests,
-    )
-
-
-def cited_sentence(count: Mapping[str, int], language: Language) -> str:
-    """Return the sentence on documents and citations, from the measures of a summary."""
-    missed = [
-        language.ngettext("{number} not readable", "{number} not readable", count["documents not readable"]),
-        language.ngettext("{number} not reached", "{number} not reached", count["documents not reached"]),
-    ]
-    for name, (_, _, forms) in _KEPT_BACK.items():
-        if number := count.get(name):
-            missed.append(language.ngettext(forms.one, forms.many, number))
-    if count["documents redirected"]:
-        missed.append(language.ngettext("{number} redirected", "{number} redirected", count["documents redirected"]))
-    if named := count.get(_NAMED):
-        missed.append(language.ngettext("{number} only named in a log", "{number} only named in logs", named))
-    return language.gettext(
-        "{citations} of {arks} in {documents} ({missed}); {repaired}, {ambiguous}.",
-        citations=language.ngettext("{number} citation", "{number} citations", count["citations"]),
-        arks=language.npgettext("citations of", "{number} ARK", "{number} ARKs", count["ARKs"]),
-        documents=language.npgettext("in", "{number} document", "{number} documents", count["documents"]),
-        missed=", ".join(missed),
-        repaired=language.ngettext("{number} repaired", "{number} repaired", count["citations repaired"]),
-        ambiguous=language.ngettext("{number} ambiguous", "{number} ambiguous", count["citations ambiguous"]),
-    )
-
-
 SUMMARY = TableDefinition(
     "summary",
     "Summary",
@@ -292,3 +185,224 @@ SUMMARY = TableDefinition(
         text_column("note", "explanation of the measure"),
     ),
 )
+
+
+@dataclass(frozen=True, slots=True)
+class PassedOver:
+    """A later run that is not reported."""
+
+    run: int
+    began: datetime
+    state: str
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """What a report is about: the audited documents, the run, its limits, what was not read, and later checks."""
+
+    store: str = ""
+    """The name of the store's file."""
+    run: int = 0
+    """The number of the run; 0 for an empty store."""
+    command: str = ""
+    state: str = ""
+    seeds: tuple[str, ...] = ()
+    """The seeds as the user named them, or else as stored; for a check, the dataset."""
+    limits: tuple[tuple[str, str], ...] = ()
+    """The limits of a crawl, by the names of their settings; none for a check, which follows no links."""
+    began: datetime | None = None
+    ended: datetime | None = None
+    unread: tuple[str, ...] = ()
+    """The first documents that were not read, or not whole, with their outcomes."""
+    unread_count: int = 0
+    findings: tuple[str, ...] = ()
+    """Findings about no document, ARK or NAAN: the crawl ended early, a folder is empty, answers were pruned."""
+    is_alone: bool = False
+    """True if later checks are left out."""
+    is_all: bool = False
+    """True if all ARKs ever checked are reported, because the store has no documents."""
+    later_runs: tuple[int, ...] = ()
+    """Later runs whose checks replace those of the run."""
+    checks: int = 0
+    """ARKs at a URL that were checked."""
+    checked_again: int = 0
+    """The number of these checks that later runs made, and the begin of the last of them."""
+    checked_until: datetime | None = None
+    passed_over: tuple[PassedOver, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """The numbers that a report says first; each ARK counts once, with the best outcome of its URLs."""
+
+    works: int = 0
+    fails: int = 0
+    unreachable: int = 0
+    not_judged: int = 0
+    causes: int = 0
+    """Causes of failures to act on."""
+    day: date | None = None
+    """The day on which the audit began; None for an empty store."""
+    since: date | None = None
+    """The day of the run compared with, or None."""
+    confirmed: int = 0
+    """ARKs confirmed broken since then."""
+    recovered: int = 0
+    failing: int = 0
+    """ARKs that fail now and did not fail then, not yet confirmed."""
+    measures: Mapping[str, int] = field(default_factory=dict)
+    """Every number of the table of measures."""
+    scope: Scope = field(default_factory=Scope)
+
+    @property
+    def arks(self) -> int:
+        """Number of all ARKs."""
+        return self.works + self.fails + self.unreachable + self.not_judged
+
+    @property
+    def judged(self) -> int:
+        """Number of ARKs that work or fail: the denominator of the share that works. Outages do not count."""
+        return self.works + self.fails
+
+    @property
+    def known(self) -> int:
+        """Number of ARKs with a known problem."""
+        return self.measures.get(KNOWN, 0)
+
+    def headline(self, language: Language = ENGLISH) -> str:
+        """Return the result in one sentence.
+
+        >>> since = {"day": date(2026, 11, 23), "since": date(2026, 11, 1)}
+        >>> print(Summary(48, 7, causes=7, confirmed=2, recovered=1, **since).headline())
+        7 of 55 judged ARKs fail; 7 causes to act on; 2 confirmed broken and 1 recovered since 1 November.
+        """
+        return str(_words(language).headline(self))
+
+    def title(self, language: Language = ENGLISH) -> str:
+        """Return the subject and the date in one line."""
+        return str(_words(language).title(self.scope))
+
+    def scope_sentences(self, language: Language = ENGLISH) -> list[str]:
+        """Return the subject in full: run, store, scope, what was not read, and later checks."""
+        return str(_words(language).scope(self.scope)).split("\n")[:-1]
+
+    def result_sentences(self, language: Language = ENGLISH) -> list[str]:
+        """Return the results: citations, ARKs by family, services, checks, and the inventory."""
+        return str(_words(language).results(self)).split("\n")[:-1]
+
+    def facts(self) -> dict[str, Any]:
+        """Return the subject for programs, as JSON values; not translated."""
+        scope, words = self.scope, _words(ENGLISH)
+        if not scope.run:
+            return {"store": scope.store}
+        return {
+            "store": scope.store,
+            "run": scope.run,
+            "command": scope.command,
+            "state": scope.state,
+            "seeds": list(scope.seeds),
+            "scope": [words.limit(*limit) for limit in scope.limits],
+            "began": scope.began and ENGLISH.moment(scope.began),
+            "ended": scope.ended and ENGLISH.moment(scope.ended),
+            "is_alone": scope.is_alone,
+            "later_runs": list(scope.later_runs),
+            "checked_again": scope.checked_again,
+        }
+
+
+def _words(language: Language) -> Any:
+    return macros("summary.txt.j2", "reports.tables", language, family_counts=FAMILY_COUNTS)
+
+
+#: The tables that a summary needs.
+SUMMARY_TABLES = ("summary", "changes", "causes")
+#: Outcomes of documents whose citations are all known. A document that does not exist has none.
+_READ_WHOLE = (DocumentOutcome.READ, DocumentOutcome.REDIRECTED, DocumentOutcome.REFERER, ObjectOutcome.BROKEN)
+#: The settings that limit a crawl, by their names in a plan.
+_LIMITS = tuple(
+    f"crawl.{name}" for name in (
+        "scope", "depth", "max_pages", "max_time", "include", "exclude", "content_hosts", "oai.set", "oai.from",
+        "oai.until",
+    )
+)  # fmt: skip
+#: Number of documents named that were not read.
+_MOST_NAMED = 3
+
+
+def summarize(frames: Frames, tables: Mapping[str, pd.DataFrame]) -> Summary:
+    """Return the summary of a report from its `SUMMARY_TABLES`."""
+    measures = {name: int(value) for name, value in rows_of(tables["summary"][["measure", "value"]])}
+    works, fails, unreachable, not_judged = (measures[f"ARKs: {family}"] for family in Family)
+    changes = tables["changes"]
+    changed = changes.groupby(changes["event"].astype("str"))["ark"].nunique()
+    day, since = (
+        run.run["started_at"].iloc[0].date() if run and len(run.run) else None
+        for run in (frames, frames.since or frames.previous)
+    )
+    return Summary(
+        works,
+        fails,
+        unreachable,
+        not_judged,
+        causes=len(tables["causes"]),
+        day=day,
+        since=since,
+        confirmed=int(changed.get(EventKind.CONFIRMED, 0)),
+        recovered=int(changed.get(EventKind.RECOVERED, 0)),
+        failing=int(changed.get(FAILING, 0)),
+        measures=measures,
+        scope=_scope(frames),
+    )
+
+
+def _scope(frames: Frames) -> Scope:
+    run = next(records_of(frames.run), None)
+    if run is None:
+        return Scope(frames.store)
+    plan = run["plan"] if isinstance(run["plan"], dict) else {}
+    named = None if run["command"] == "check" else plan.get("seeds")
+    seeds = tuple(str(seed) for seed in named or run["seed_list"] or ())
+    documents, findings = frames.documents, frames.findings
+    unread = documents.loc[~documents["outcome"].isin(_READ_WHOLE), ["url", "outcome"]]
+    subjects = findings["subject"]
+    is_in_table = subjects.isin(documents["url"]) | subjects.isin(frames.arks["ark"]) | subjects.str.startswith("NAAN ")
+    checked_again = int(frames.verdicts["run_id"].isin(frames.later["run_id"]).sum())
+    return Scope(
+        store=frames.store,
+        run=run["run_id"],
+        command=run["command"],
+        state=run["state"],
+        seeds=seeds,
+        limits=tuple(_limits(plan.get("settings") or {})) if any("://" in seed for seed in seeds) else (),
+        began=_moment(run["started_at"]),
+        ended=_moment(run["ended_at"]),
+        unread=tuple(f"{url} ({outcome})" for url, outcome in rows_of(unread.head(_MOST_NAMED))),
+        unread_count=len(unread),
+        findings=tuple(
+            f"{subject}: {detail}" for subject, detail in rows_of(findings.loc[~is_in_table, ["subject", "detail"]])
+        ),
+        is_alone=frames.is_alone,
+        is_all=frames.is_all,
+        later_runs=tuple(frames.later["run_id"].tolist()),
+        checks=len(frames.verdicts),
+        checked_again=checked_again,
+        checked_until=_moment(frames.later["started_at"].max()) if len(frames.later) else None,
+        passed_over=tuple(
+            PassedOver(row["run_id"], row["started_at"].to_pydatetime(), row["state"])
+            for row in records_of(frames.passed_over)
+        ),
+    )
+
+
+def _moment(value: pd.Timestamp | None) -> datetime | None:
+    return None if value is None else value.to_pydatetime()
+
+
+def _limits(settings: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield the limits of a crawl with their values as text."""
+    for name in _LIMITS:
+        value = settings.get(name)
+        if value is None and name.startswith("crawl.oai."):
+            value = (settings.get("crawl.oai") or {}).get(name.rpartition(".")[2])
+        if value not in (None, "", [], ()):
+            yield name, ", ".join(map(str, value)) if isinstance(value, list) else str(value)

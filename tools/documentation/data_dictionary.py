@@ -1,12 +1,14 @@
-"""Content of ``docs/data-dictionary.md``: every stored or published column with its definition."""
+"""Content of ``docs/data-dictionary.md``: every published, exported or stored column with its definition."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, MutableMapping
+from typing import Any, NamedTuple
 
 from sqlalchemy import JSON
 from sqlalchemy import Column as StoredColumn
+from sqlalchemy import Table as StoredTable
 
 from arkaudit.features.datasets.columns import DATASET_TABLES
 from crawler.model import schema
@@ -15,59 +17,58 @@ from extractors.model.ark import Remark
 from extractors.wraps.reasons import Reason
 from reports.tables.definitions import Column
 from reports.tables.report_tables import TABLES
-from reports.tables.wording import (
-    CAUSE_NAMES,
-    COMMITMENT_MEANINGS,
-    FAILURE_MEANINGS,
-    FAILURE_TERMS,
-    METADATA_MEANINGS,
-    OBJECT_MEANINGS,
-    STATE_MEANINGS,
-)
+from reports.tables.wording import CAUSE_NAMES, STATE_MEANINGS
 
 _INTRODUCTION = """# Data dictionary
 
-This page defines every stored and every published column with its type, unit and meaning, for people who analyse an
-audit. To get the tables of a store:
+This page defines every column of a report, a dataset and a store, for people who analyse an audit. To get the tables of
+a report:
 
 ```console
 $ arkaudit report --store audit.db --format csv --out report
 ```
 
-Tokens are defined at the end: [reasons](#reasons), [spellings](#spellings), [outcomes](#outcomes), [states](#states) and
-[causes](#causes). ARK, NAAN and the three services are those of draft-kunze-ark-38. A missing value is NULL in the store
-and empty in a file.
+A column is text, unless its type follows in parentheses with the unit. Columns after *Also* are defined under the
+linked heading. A missing value is empty in a file, and NULL in a dataset or a store. Tokens are defined at the end
+([reasons](#reasons), [spellings](#spellings), [states](#states), [causes](#causes)); those of outcomes are in
+[verdicts.md](verdicts.md#outcomes).
 
-This page is generated from `crawler/model/schema.py`, `reports/tables/report_tables.py` and
-`arkaudit/features/datasets/columns.py` by `make generated`.
+This page is generated from `reports/tables/report_tables.py`, `arkaudit/features/datasets/columns.py` and
+`crawler/model/schema.py` by `make generated`.
 """
-_STORED = f"""## Stored
-
-The store is one SQLite file. `PRAGMA application_id` is {schema.APPLICATION_ID} ("ARKA"), and `PRAGMA user_version` is
-the version of the schema, now {schema.SCHEMA_VERSION}. Times are text in ISO 8601, in UTC and milliseconds. *Optional*
-columns may be NULL.
-"""
-_PUBLISHED = """## Published
+_PUBLISHED = """## Reports
 
 Each table is a CSV file, `tables/NAME.csv`, and a table of the page. The files are UTF-8 with LF line ends and a
 header. Text is quoted, numbers are not. A *truth* is `true` or `false`, a *share* a fraction from 0 to 1, a *moment*
-ISO 8601 in UTC. An apostrophe precedes a sign in text that would begin a formula in a spreadsheet, also after a
-semicolon, a tab or a line break; it is not part of the text.
+ISO 8601 in UTC. An apostrophe precedes a sign that would begin a formula in a spreadsheet
+([security.md](security.md#output)); it is not part of the text.
 """
-_DATASET = """## Datasets
+_SHARED = "Several tables"
+_DATASETS = """## Datasets
 
 Datasets are Parquet, with many files for each table; [dataset.md](dataset.md) explains which files belong to it.
-*Optional* cells may be missing.
 """
+#: Stored tables that arkaudit needs for itself: the page leaves out their columns.
+INTERNAL_TABLES = (
+    "tls_probe",
+    "pause",
+    "host_traffic",
+    "memento",
+    "frontier",
+    "outlinks",
+    "assessment",
+    "policy",
+    "delivery",
+)
+_INTERNAL_NAMES = ", ".join(f"`{name}`" for name in INTERNAL_TABLES)
+_STORED = f"""## Stores
 
-_TERMS = """## Terms for failures
+The store is one SQLite file. `PRAGMA application_id` is {schema.APPLICATION_ID} ("ARKA"), and `PRAGMA user_version` is
+the version of the schema, now {schema.SCHEMA_VERSION}. A *moment* is text in ISO 8601, in UTC and milliseconds. The
+column `NAME_id` is the key of the table `NAME`; in other tables it refers to a row there. Lists are JSON.
 
-An ARK that does not work has one of three terms. The column is named after the term or has the token as its value; the
-event `confirmed` means that an ARK became confirmed broken.
-
-| term | token | meaning |
-|---|---|---|
-""" + "".join(f"| {term} | `{token}` | {FAILURE_MEANINGS[token]} |\n" for token, term in FAILURE_TERMS.items())
+arkaudit keeps further tables for itself, which `crawler/model/schema.py` defines: {_INTERNAL_NAMES}.
+"""
 #: Sections about tokens: the heading, the introduction, and the meanings.
 _TOKENS: tuple[tuple[str, str, Mapping[Any, str]], ...] = (
     (
@@ -80,55 +81,121 @@ _TOKENS: tuple[tuple[str, str, Mapping[Any, str]], ...] = (
         "The column `spelling`, in a store `remarks`. Sections are those of draft-kunze-ark-38, or of the named text.",
         {remark: remark.explanation for remark in Remark},
     ),
-    ("Outcomes", "[verdicts.md](verdicts.md) has the rules that lead to each outcome. Object:", OBJECT_MEANINGS),
-    ("", "Metadata:", METADATA_MEANINGS),
-    ("", "Commitment:", COMMITMENT_MEANINGS),
     ("States", "The status of an ARK at one URL after all its checks.", STATE_MEANINGS),
     ("Causes", "The cause of a failure, as far as one run shows.", CAUSE_NAMES),
 )
 
-#: Name, type, unit and meaning of a column.
-Row = tuple[str, str, str, str]
+
+class Row(NamedTuple):
+    """A column as the page shows it; *kind* is its type with the unit, empty for text."""
+
+    name: str
+    kind: str
+    meaning: str
+
+
+#: The heading under which a column with this name and meaning is defined.
+Defined = MutableMapping[tuple[str, str], str]
 
 
 def page() -> str:
     """Return the page as Markdown."""
-    stored = (
-        _table(name, table.comment or "", map(_stored_row, table.columns))
-        for name, table in schema.tables.tables.items()
-    )
-    published = (_table(f"{table.name}.csv", table.caption, map(_published_row, table.columns)) for table in TABLES)
-    of_datasets = (_table(table.name, table.caption, map(_dataset_row, table.columns)) for table in DATASET_TABLES)
-    parts = [_INTRODUCTION, _TERMS, _STORED, *stored, _PUBLISHED, *published, _DATASET, *of_datasets, *_token_tables()]
+    published = {f"{table.name}.csv": (table.caption, [*map(published_row, table.columns)]) for table in TABLES}
+    of_datasets = {table.name: (table.caption, [*map(dataset_row, table.columns)]) for table in DATASET_TABLES}
+    stored = {name: (table.comment or "", stored_rows(table)) for name, table in schema.tables.tables.items()}
+    shared = shared_rows(row for _, rows in published.values() for row in rows)
+    defined: Defined = {(row.name, row.meaning): _SHARED for row in shared}
+    parts = [
+        _INTRODUCTION,
+        _PUBLISHED,
+        f"### {_SHARED}\n\n{_lines(shared)}",
+        *(_table(name, *table, defined) for name, table in published.items()),
+        _DATASETS,
+        *(_table(name, *table, defined) for name, table in of_datasets.items()),
+        _STORED,
+        *(_table(name, *table, defined) for name, table in stored.items() if name not in INTERNAL_TABLES),
+        *_token_tables(),
+    ]
     return "\n".join(parts).rstrip() + "\n"
+
+
+def shared_rows(rows: Iterable[Row]) -> list[Row]:
+    """Return the columns that several tables have with the same meaning: of each name the most frequent meaning."""
+    meanings: dict[str, Counter[Row]] = {}
+    for row in rows:
+        meanings.setdefault(row.name, Counter())[row] += 1
+    most_frequent = (counted.most_common(1)[0] for counted in meanings.values())
+    return [row for row, tables in most_frequent if tables > 1]
+
+
+def published_row(column: Column) -> Row:
+    """Return a column of a report."""
+    return Row(column.name, _kind(str(column.type), column.unit, column.meaning), column.meaning)
+
+
+def dataset_row(column: FlatColumn) -> Row:
+    """Return a column of a dataset."""
+    return Row(column.name, _kind(str(column.kind), column.unit, column.meaning, column.is_optional), column.meaning)
+
+
+def stored_rows(table: StoredTable) -> list[Row]:
+    """Return the columns of a stored table without its keys."""
+    return [_stored_row(column) for column in table.columns if not is_key(column)]
+
+
+def is_key(column: StoredColumn[Any]) -> bool:
+    """Return True if the column is the key of its table, or refers to the key of another one by its name."""
+    return column.primary_key or bool(column.foreign_keys and column.name.endswith("_id"))
+
+
+def _stored_row(column: StoredColumn[Any]) -> Row:
+    if isinstance(column.type, schema.Moment):
+        kind = "moment"
+    else:
+        kind = "JSON" if isinstance(column.type, JSON) else str(column.type).lower()
+    meaning = column.comment or ""
+    return Row(column.name, _kind(kind, column.info.get("unit", ""), meaning, bool(column.nullable)), meaning)
+
+
+def _kind(kind: str, unit: str, meaning: str, is_optional: bool = False) -> str:
+    """Return type and unit in one cell, without what goes without saying."""
+    is_implied = kind == "text" or unit in ("", "1", "UTC") or set(unit.lower().split()) <= set(meaning.lower().split())
+    parts = ("" if kind == "text" else kind, "" if is_implied else unit, "optional" if is_optional else "")
+    return ", ".join(filter(None, parts))
+
+
+def _table(name: str, caption: str, rows: list[Row], defined: Defined) -> str:
+    """Return a table; columns with a definition above are only named."""
+    own = [row for row in rows if (row.name, row.meaning) not in defined]
+    above = [row for row in rows if (row.name, row.meaning) in defined]
+    parts = [f"### `{name}`\n\n{caption}\n"]
+    if own:
+        parts.append(_lines(own))
+    if above:
+        parts.append(_references(above, defined))
+    defined.update({(row.name, row.meaning): name for row in own})
+    return "\n".join(parts)
+
+
+def _references(rows: list[Row], defined: Mapping[tuple[str, str], str]) -> str:
+    """Return the line that names the columns with a definition above, by the heading of the definition."""
+    names: dict[str, list[str]] = {}
+    for row in rows:
+        names.setdefault(defined[row.name, row.meaning], []).append(f"`{row.name}`")
+    parts = [f"{', '.join(some)} ([{heading}](#{_anchor(heading)}))" for heading, some in names.items()]
+    return f"Also {'; '.join(parts)}.\n"
+
+
+def _anchor(heading: str) -> str:
+    return heading.lower().replace(" ", "-").replace(".", "")
+
+
+def _lines(rows: Iterable[Row]) -> str:
+    lines = (f"| `{row.name}`{f' ({row.kind})' if row.kind else ''} | {row.meaning} |\n" for row in rows)
+    return f"| column | meaning |\n|---|---|\n{''.join(lines)}"
 
 
 def _token_tables() -> Iterator[str]:
     for heading, introduction, meanings in _TOKENS:
-        rows = "".join(f"| `{token}` | {meaning} |\n" for token, meaning in meanings.items())
-        yield f"{f'## {heading}' if heading else ''}\n\n{introduction}\n\n| token | meaning |\n|---|---|\n{rows}".lstrip()
-
-
-def _table(name: str, caption: str, rows: Iterable[Row]) -> str:
-    return "\n".join([f"### `{name}`\n\n{caption}\n", *_lines(rows), ""])
-
-
-def _lines(rows: Iterable[Row]) -> Iterator[str]:
-    yield "| column | type | unit | meaning |\n|---|---|---|---|"
-    for name, kind, unit, meaning in rows:
-        yield f"| `{name}` | {kind} | {unit} | {meaning} |"
-
-
-def _stored_row(column: StoredColumn[object]) -> Row:
-    kind = "JSON" if isinstance(column.type, JSON) else str(column.type).lower()
-    unit = "ISO 8601, UTC" if isinstance(column.type, schema.Moment) else column.info.get("unit", "")
-    return column.name, f"{kind}, optional" if column.nullable else kind, unit, column.comment or ""
-
-
-def _published_row(column: Column) -> Row:
-    return column.name, str(column.type), column.unit, column.meaning
-
-
-def _dataset_row(column: FlatColumn) -> Row:
-    kind = f"{column.kind}, optional" if column.is_optional else str(column.kind)
-    return column.name, kind, column.unit, column.meaning
+        rows = "".join(f"- `{token}`: {meaning}\n" for token, meaning in meanings.items())
+        yield f"## {heading}\n\n{introduction}\n\n{rows}"

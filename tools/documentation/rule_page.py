@@ -1,23 +1,18 @@
-"""Content of ``docs/verdicts.md``: the rules that lead to each outcome, and the facts of each rule."""
+"""Content of ``docs/verdicts.md``: the outcomes with their meanings, and the rules that lead to them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from functools import cached_property
-from inspect import get_annotations, getdoc, getmembers
-from types import FunctionType
+from collections.abc import Iterator, Mapping
+from itertools import groupby
 from typing import Any
 
-from crawler.answers.facts import AnswerFacts
-from crawler.answers.metadata_facts import MetadataFacts
-from crawler.answers.notices import PageWords
-from crawler.answers.object_facts import ObjectFacts
 from crawler.model.observations import CommitmentOutcome, MetadataOutcome, ObjectOutcome
 from crawler.verdicts.access import OBJECT_RULES, WORTH
-from crawler.verdicts.commitment import COMMITMENT_RULES, CommitmentFacts, StatementFacts
+from crawler.verdicts.commitment import COMMITMENT_RULES
 from crawler.verdicts.inflection import METADATA_RULES
-from crawler.verdicts.rules import RuleTable
+from crawler.verdicts.rules import RuleTable, VerdictRule
 from crawler.verdicts.verdict import UNASKED_RULES, WITHOUT_RULES
+from reports.tables.wording import COMMITMENT_MEANINGS, METADATA_MEANINGS, OBJECT_MEANINGS
 
 #: The tables by the letter of their rule numbers.
 TABLES: dict[str, RuleTable[Any, Any]] = {
@@ -27,31 +22,36 @@ TABLES: dict[str, RuleTable[Any, Any]] = {
     "P": COMMITMENT_RULES,
 }
 SERVICES = (("object", ObjectOutcome, "O"), ("metadata", MetadataOutcome, "MN"), ("commitment", CommitmentOutcome, "P"))
-FACTS = (AnswerFacts, PageWords, ObjectFacts, MetadataFacts, CommitmentFacts, StatementFacts)
+#: The meanings of the outcomes by service.
+MEANINGS: dict[str, Mapping[Any, str]] = {
+    "object": OBJECT_MEANINGS,
+    "metadata": METADATA_MEANINGS,
+    "commitment": COMMITMENT_MEANINGS,
+}
 _INTRODUCTION = """# Rules of verdicts
 
-This page lists every rule that leads to a verdict, for readers of a report who want to check one. See the rules at
-work:
+This page defines the outcomes and lists every rule that leads to one, for readers of a report who want to check a
+verdict. See the rules at work:
 
 ```console
 $ arkaudit explain ark:12148/btv1b8449691v
 ```
 
-Each answer is read once into *facts*. Requests and verdicts depend on these facts. The first rule that matches decides
-the outcome of a service, and the evidence of a verdict names the facts of that rule. "2020" is draft-castelan-ark-uri,
-"2023" is draft-kunze-ark-38. A *control* is a request for a name that can't exist, at the same resolver and NAAN.
+The first rule that matches decides the outcome of a service, and the evidence of the verdict gives the reasons. "2020"
+is draft-castelan-ark-uri, "2023" is draft-kunze-ark-38. A *control* is a request for a name that can't exist, at the
+same resolver and NAAN.
+
+This page is generated from `crawler/verdicts/` by `make generated`.
+"""
+_FURTHER_REQUESTS = """## Further requests
 
 If the object is not reached as written, arkaudit tries other requests. The rules O judge each answer, and the first
 that works counts.
 
 {other_ways}
 
-If `[render]` is on, a browser renders an answer that may be an *app shell*, and the answer to the control. An app shell
-is a page with scripts that is the same for the control and is `undetermined` or `soft-404` by these rules. The rendered
-page is then judged by the same rules in its place. If either page is not whole, the outcome stays, and the evidence
-gives the reason.
-
-This page is generated from `crawler/verdicts/` by `make generated`.
+If `[render]` is on, a browser renders an answer that may be an *app shell*: a page with scripts that is the same for the
+control. The same rules judge the rendered page ([usage.md](usage.md#pages-that-need-javascript)).
 """
 #: The answer to the ARK as written, and the requests that follow.
 _OTHER_WAYS = (
@@ -87,14 +87,14 @@ def page() -> str:
     """Return the page as Markdown."""
     rows = [f"| {answered} | {asked} |" for answered, asked in _OTHER_WAYS]
     ways = "\n".join(["| answer to the ARK as written | further requests |", "|---|---|", *rows])
-    introduction = _INTRODUCTION.format(other_ways=ways)
-    return "\n".join([introduction, *_outcomes(), *_tables(), *_worth(), *_facts()]).rstrip() + "\n"
+    requests = _FURTHER_REQUESTS.format(other_ways=ways)
+    return "\n".join([_INTRODUCTION, *_outcomes(), requests, *_tables(), *_worth()]).rstrip() + "\n"
 
 
 def _outcomes() -> Iterator[str]:
     yield "## Outcomes\n"
     for service, outcomes, letters in SERVICES:
-        yield f"### {service}\n\n| outcome | rules |\n|---|---|"
+        yield f"### {service}\n\n| outcome | meaning | rules |\n|---|---|---|"
         for outcome in outcomes:
             rules = [
                 f"{letter}{number}"
@@ -103,68 +103,50 @@ def _outcomes() -> Iterator[str]:
                 if rule.outcome is outcome
             ]
             words = [when for each, when in WITHOUT_RULES if each is outcome]
-            yield f"| `{outcome}` | {'; '.join(([', '.join(rules)] if rules else []) + words)} |"
+            decisive = "; ".join(([", ".join(rules)] if rules else []) + words)
+            yield f"| `{outcome}` | {MEANINGS[service][outcome]} | {decisive} |"
         yield ""
 
 
 def _tables() -> Iterator[str]:
     for letter, table in TABLES.items():
         yield f"## {table.title}\n"
-        number = 0
+        number = 1
         for group in table.groups:
             if len(table.groups) > 1:
                 yield f"For {group.when}:\n"
-            yield "| rule | when | facts | outcome | basis |\n|---|---|---|---|---|"
-            for rule in group.rules:
-                number += 1
-                facts = ", ".join(f"`{name}`" for name in sorted(_facts_in(rule.holds)))
-                yield f"| {letter}{number} | {rule.when} | {facts} | `{rule.outcome}` | {rule.basis} |"
+            yield from _rules(letter, number, group.rules)
             yield ""
+            number += len(group.rules)
+
+
+def _rules(letter: str, first: int, rules: tuple[VerdictRule[Any, Any], ...]) -> Iterator[str]:
+    """Yield the rows of a group; a group with one outcome for all, or the end of its chain, is one sentence."""
+    numbers = f"{letter}{first} to {letter}{first + len(rules) - 1}"
+    if all(rule.when == f"its end: {rule.outcome}" for rule in rules):
+        yield f"{numbers}: the outcome is the end of the chain ({rules[0].basis})."
+        return
+    if len({rule.outcome for rule in rules}) == 1 < len(rules):
+        yield f"{numbers}: in each case `{rules[0].outcome}`."
+        return
+    yield "| rule | when | outcome |\n|---|---|---|"
+    for number, rule in enumerate(rules, start=first):
+        basis = f" ({rule.basis})" if rule.basis else ""
+        yield f"| {letter}{number} | {rule.when}{basis} | `{rule.outcome}` |"
 
 
 def _worth() -> Iterator[str]:
     yield "## The worth of a success\n"
-    yield "The outcome depends on the reply to the control, the signs of absence, and whether the page names this ARK.\n"
-    yield "| the control's reply | signs | its own page | outcome |\n|---|---|---|---|"
-    for (reply, signs, is_particular), outcome in WORTH.items():
-        yield f"| {reply} | {signs.name.lower()} | {'yes' if is_particular else 'no'} | `{outcome}` |"
-    yield ""
+    yield (
+        "The outcome depends on the reply to the control, the number of signs of absence, and the page: *its own page* "
+        "names this ARK or describes an object, *any page* does neither.\n"
+    )
+    columns = [f"{signs.name.lower()}, {_OWN_PAGE[is_particular]}" for signs, is_particular in _COLUMNS]
+    yield f"| the control's reply | {' | '.join(columns)} |\n|{'---|' * (len(columns) + 1)}"
+    for reply, row in groupby(WORTH.items(), key=lambda item: item[0][0]):
+        outcomes = {(signs, is_particular): outcome for (_, signs, is_particular), outcome in row}
+        yield f"| {reply} | {' | '.join(f'`{outcomes[column]}`' for column in _COLUMNS)} |"
 
 
-def _facts() -> Iterator[str]:
-    yield "## Facts\n"
-    for kind in FACTS:
-        yield f"### {kind.__name__}\n\n{(getdoc(kind) or '').splitlines()[0]}\n"
-        yield "| fact | type | meaning |\n|---|---|---|"
-        for name, read in _readers(kind):
-            kind_of_fact = str(get_annotations(read).get("return", "")).replace("|", "or")
-            meaning = " ".join((getdoc(read) or "").split("\n\n")[0].split())
-            yield f"| `{name}` | {kind_of_fact} | {meaning} |"
-        yield ""
-
-
-def _readers(kind: type) -> Iterator[tuple[str, Callable[..., Any]]]:
-    """Yield the name of each fact of a class and the function that reads it."""
-    for name, member in getmembers(kind):
-        read = (
-            member.fget
-            if isinstance(member, property)
-            else member.func
-            if isinstance(member, cached_property)
-            else None
-        )
-        if read is not None and not name.startswith("_"):
-            yield name, read
-
-
-def _facts_in(condition: Callable[..., Any]) -> set[str]:
-    """Return the names of the facts that a condition and the functions it calls read."""
-    assert isinstance(condition, FunctionType)
-    within = [cell.cell_contents for cell in condition.__closure__ or ()]
-    within += [condition.__globals__.get(name) for name in condition.__code__.co_names]
-    called = (each for each in within if isinstance(each, FunctionType) and each.__module__ == condition.__module__)
-    names = {name for name in condition.__code__.co_names if name in _NAMES}
-    return names.union(*map(_facts_in, called))
-
-
-_NAMES = frozenset(name for kind in FACTS for name, _ in _readers(kind)) | {"status", "record", "end", "text"}
+_OWN_PAGE = {True: "its own page", False: "any page"}
+_COLUMNS = list(dict.fromkeys((signs, is_particular) for _, signs, is_particular in WORTH))

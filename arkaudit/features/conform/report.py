@@ -14,7 +14,7 @@ from crawler.model.observations import ChainEnd
 from reports.formats.json_document import json_text
 from reports.formats.junit import xml_text
 from reports.languages.display import escape_invisible
-from reports.page import template
+from reports.languages.templates import template
 
 #: Outcomes for which the report prints how to fix the resolver.
 UNMET = (RequirementOutcome.FAILS, RequirementOutcome.WARNS)
@@ -65,21 +65,21 @@ class ConformanceReport:
 
 def as_text(report: ConformanceReport) -> str:
     """Return one line per requirement, by section, then those that are not met together, each with its fix."""
-    lines, unmet, indent = [], [], " " * 33
-    for title, results in report.sections():
-        lines += ["", title]
-        for result in results:
-            row = result.requirement
-            line = f"  {row.number:8} {row.level:6} {result.outcome:14} {row.question}"
-            reasons = [indent + escape_invisible(reason) for reason in result.reasons]
-            if result.outcome in UNMET:
-                unmet += [line, indent + row.failure, f"{indent}To fix it: {row.remedy}", *reasons]
-                reasons = []
-            lines += [line, *reasons]
-    if unmet:
-        lines += ["", "Requirements that are not met", *unmet]
-    lines += ["", f"ARK conformance of {report.resolver}: {report.share_words}", ""]
-    return "\n".join(lines).lstrip()
+    return _rendered("conformance.txt.j2", report)
+
+
+def as_markdown(report: ConformanceReport) -> str:
+    """Return one table per section."""
+    return _rendered("conformance.md.j2", report)
+
+
+def as_page(report: ConformanceReport) -> str:
+    """Return an HTML page that can be published, with the requests behind each result."""
+    return _rendered("conformance.html.j2", report)
+
+
+def _rendered(name: str, report: ConformanceReport) -> str:
+    return template(name, __package__).render(report=report, unmet=UNMET)
 
 
 def as_json(report: ConformanceReport) -> str:
@@ -125,24 +125,6 @@ def as_junit(report: ConformanceReport) -> str:
                 words = {"message": reasons or result.outcome.value}
                 ElementTree.SubElement(case, "skipped", words)
     return xml_text(root)
-
-
-def as_markdown(report: ConformanceReport) -> str:
-    """Return one table per section."""
-    lines = [f"# ARK conformance of {report.resolver}: {report.share_words}"]
-    for title, results in report.sections():
-        lines += ["", f"## {title}", "", "| | level | requirement | outcome | |", "|---|---|---|---|---|"]
-        for result in results:
-            row = result.requirement
-            reasons = "; ".join(map(escape_invisible, result.reasons)).replace("|", "\\|")
-            words = f"{row.failure} {row.remedy} ({reasons})" if result.outcome in UNMET else reasons
-            lines.append(f"| {row.number} | {row.level} | {row.question} | {result.outcome} | {words} |")
-    return "\n".join(lines) + "\n"
-
-
-def as_page(report: ConformanceReport) -> str:
-    """Return an HTML page that can be published, with the requests behind each result."""
-    return template("conformance.html.j2", __package__).render(report=report, unmet=UNMET)
 
 
 # -- comparison of two resolvers

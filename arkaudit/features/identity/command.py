@@ -47,7 +47,7 @@ def identity_page(out: Path, config_file: Path) -> None:
     from arkaudit.features.identity.signing import DIRECTORY_PATH, DIRECTORY_TYPE
     from arkaudit.output.exits import say
     from crawler.model.durable_files import durable_file, make_folder
-    from reports.page import template
+    from reports.languages.templates import template
 
     config = config_of(config_file, {})
     section = config.section(Identity)

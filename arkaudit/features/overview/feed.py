@@ -9,7 +9,6 @@ from arkaudit.features.overview.status import AuditStatus
 from reports.formats.junit import xml_text
 from reports.languages import Language
 from reports.languages.display import escape_invisible
-from reports.tables.headline import headline
 from reports.tables.wording import CHANGE_NAMES
 
 #: The name of the file, which is also its address relative to itself.
@@ -27,7 +26,7 @@ def atom_feed(name: str, status: AuditStatus, report_url: str | None, language: 
 
     add(root, "id", status.id)
     add(root, "title", language.gettext("Changes of the audit {audit}", audit=name))
-    add(root, "subtitle", headline(status.counts, language))
+    add(root, "subtitle", status.summary.headline(language))
     add(root, "updated", max([status.checked_at, *(change.at for change in status.changes)]).isoformat())
     add(add(root, "author"), "name", "arkaudit")
     add(root, "link", rel="self", type="application/atom+xml", href=FEED)

@@ -12,11 +12,10 @@ from arkaudit.features.overview.status import CAVEATS, AuditRow, AuditStatus
 from crawler.model.observations import Family
 from reports.languages import LANGUAGES, Language, LanguageChoice
 from reports.languages.display import escape_invisible
-from reports.page import template
+from reports.languages.templates import template
 from reports.page.document import multilingual_page
 from reports.page.over_time import alive_words, axis_start, share_of_links
 from reports.page.translations import Texts
-from reports.tables.headline import headline
 from reports.tables.wording import CHANGE_NAMES
 
 _HERE = Path(__file__).parent
@@ -33,7 +32,7 @@ def overview_page(rows: Sequence[AuditRow], now: datetime, language_choice: Lang
         "rows": [_row_values(row, now, texts) for row in rows],
         "failing": sum(_tone(status) is Family.FAILS for status in statuses),
         # A run that could read no document has no result either.
-        "missing": len(rows) - sum(bool(status.counts.judged) for status in statuses),
+        "missing": len(rows) - sum(bool(status.summary.judged) for status in statuses),
         "moment": _moment(now, texts),
     }
     scripted: dict[str, dict[str, Any]] = {code: {"code": code} for code in LANGUAGES}
@@ -70,7 +69,7 @@ def _row_values(row: AuditRow, now: datetime, language: Language) -> dict[str, A
     days = max(0, (now - status.checked_at).days)
     return values | {
         "tone": _tone(status),
-        "verdict": headline(status.counts, language),
+        "verdict": status.summary.headline(language),
         "caveats": [language.gettext(CAVEATS[name]) for name in status.caveats],
         "share": share_of_links(asdict(trend[-1]), language, "working") if trend else language.gettext("not judged"),
         "trend": _line([run.share for run in trend], foot) if len(trend) > 1 else None,
@@ -88,9 +87,9 @@ def _row_values(row: AuditRow, now: datetime, language: Language) -> dict[str, A
 
 
 def _tone(status: AuditStatus) -> Family:
-    if status.is_suspect or not status.counts.judged:
+    if status.is_suspect or not status.summary.judged:
         return Family.NOT_JUDGED
-    return Family.FAILS if status.counts.fails else Family.WORKS
+    return Family.FAILS if status.summary.fails else Family.WORKS
 
 
 def _moment(moment: datetime, language: Language) -> str:

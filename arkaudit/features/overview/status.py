@@ -19,10 +19,10 @@ from reports.store.selections import EVENTS, load, query_of
 from reports.store.store_reading import read_store
 from reports.tables.changes import FAILING, SEVERITY, events_to_report
 from reports.tables.definitions import in_order, records_of
-from reports.tables.headline import Counts, counts_of
 from reports.tables.news import UNREAD, could_read_nothing
 from reports.tables.persistence import runs
 from reports.tables.report_tables import Report
+from reports.tables.summary import Summary, summarize
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
@@ -79,8 +79,7 @@ class AuditStatus:
     run_id: int
     checked_at: datetime
     """The start of the last run whose checks count."""
-    counts: Counts
-    """The numbers of the headline."""
+    summary: Summary
     caveats: tuple[str, ...]
     """Keys of `CAVEATS`."""
     trend: tuple[RunStatus, ...]
@@ -137,7 +136,7 @@ def status_of(report: Report, store: Path) -> AuditStatus | None:
         uuid5(NAMESPACE_URL, keys[min(keys)]).urn,
         this["run_id"],
         max([this["started_at"], *frames.later["started_at"]]).to_pydatetime(),
-        counts_of(frames, tables),
+        summarize(frames, tables),
         tuple(name for name, is_true in holds.items() if is_true),
         tuple(
             RunStatus(
