@@ -77,11 +77,10 @@ def starts_processes(*functions: Callable[..., Any]) -> bool:
     return False
 
 
-def pytest_collectstart(collector: pytest.Collector) -> None:
+def pytest_collection() -> None:
     """Collect in half the time: leave garbage, and import early a module that inspects the stack and all modules."""
-    if isinstance(collector, pytest.Session):
-        gc.disable()
-        import scrapy.core.downloader.handlers.http11  # noqa: F401
+    gc.disable()
+    import scrapy.core.downloader.handlers.http11  # noqa: F401
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

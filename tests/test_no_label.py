@@ -165,6 +165,6 @@ def test_label_in_a_column_counts():
 
 
 def test_vector_judged_without_label_has_no_ark():
-    texts = [text for text in met() if fast_path.holds_no_label(text)]
+    texts = [text for text in dict.fromkeys(met()) if fast_path.holds_no_label(text)]
     assert texts  # there are some without an ARK
     assert not [text for text in texts if list(read_fully(Block(text), Evidence(), {}))]

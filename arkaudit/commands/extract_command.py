@@ -72,8 +72,7 @@ def extract(
 ) -> None:
     """Find and repair the ARKs that documents cite, and print them with their place and spelling.
 
-    Documents are files, folders, URLs, or - for standard input. Exits with 3 if all of them are unreadable. For very
-    many documents, make a dataset (`arkaudit dataset make`).
+    Documents are files, folders, URLs, or - for standard input. Exits with 3 if all of them are unreadable.
 
     \b
     arkaudit extract thesis.pdf

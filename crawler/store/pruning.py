@@ -16,6 +16,8 @@ from crawler.model import schema
 from crawler.model.observations import ACCESS, DocumentOutcome, Family, ObjectOutcome
 from crawler.store.store import Store
 
+#: The commands whose runs are pruned.
+_COMMANDS = ("crawl", "run", "check")
 _FAILING = [outcome for outcome in ObjectOutcome if outcome.family is Family.FAILS]
 _run, _observation, _verdict, _document = schema.run.c, schema.observation.c, schema.verdict.c, schema.document.c
 
@@ -23,9 +25,10 @@ _run, _observation, _verdict, _document = schema.run.c, schema.observation.c, sc
 def prunable_runs(connection: Connection, *, runs: int | None, since: datetime | None) -> list[int]:
     """Return the ended runs, oldest first, other than the last *runs* and those that began *since* a moment.
 
-    The last ended run is never among them. A conformance test has no verdict, so its answers are its evidence.
+    The last ended run is never among them. Other commands, such as features, have no verdicts: their answers are all
+    that they found.
     """
-    query = select(_run.run_id, _run.started_at).where(_run.ended_at.is_not(None), _run.command != "conform")
+    query = select(_run.run_id, _run.started_at).where(_run.ended_at.is_not(None), _run.command.in_(_COMMANDS))
     ended = connection.execute(query.order_by(_run.started_at.desc(), _run.run_id.desc())).all()
     old = [
         row.run_id
