@@ -6,7 +6,6 @@ import re
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date
 from typing import Any
 from urllib.parse import quote
 
@@ -16,6 +15,7 @@ from crawler.model.observations import ObjectOutcome
 from extractors.model.urls import authority_of
 from reports.languages import ENGLISH, Language
 from reports.languages.display import code, escape_invisible, link
+from reports.languages.templates import macros
 from reports.page.letters import ArkProblem, Letter, letter
 from reports.page.shown_tables import Cell, cell_of
 from reports.remediation.causes import ADVICE, Cause, Fault, Grade
@@ -73,9 +73,11 @@ def action_cards(
     rows = rows.groupby("number").head(_MOST_ROWS).merge(days, on=["ark", "request_url"], how="left")
     by_number = {number: list(records_of(of_cause)) for number, of_cause in rows.groupby("number")}
     addresses = contacts(frames)
+    words = macros("card.txt.j2", "reports.page", language, cause_names=CAUSE_NAMES, fault_names=FAULT_NAMES)
     return [
         _card(
             {**row, "places": int(counts.get(row["number"], 0))},
+            words,
             by_number.get(row["number"], []),
             [addresses[naan] for naan in (row["naans"] or "").split(", ") if naan in addresses],
             frames,
@@ -87,21 +89,22 @@ def action_cards(
 
 def _card(
     row: Mapping[str, Any],
+    words: Any,
     failures: Sequence[Mapping[str, Any]],
     named: Sequence[tuple[str, str]],
     frames: Frames,
     language: Language,
 ) -> ActionCard:
-    cause, fault = Cause(row["cause"]), Fault(row["fault"])
-    name, advice = language.gettext(CAUSE_NAMES[cause]), language.gettext(ADVICE[cause])
+    cause = Cause(row["cause"])
+    advice = language.gettext(ADVICE[cause])
     counts = affected_words(row["citations"], row["arks"], row["documents"], language)
-    responsible = _responsible(row, fault, language)
+    responsible = _responsible(row, words)
     facts = [
         (language.gettext("Responsible"), responsible),
         *((language.gettext("Assigned by"), _contact(*contact)) for contact in named[:3]),
-        (language.gettext("Should be"), _better(row, language)),
+        (language.gettext("Should be"), _better(row, words, language)),
         (language.gettext("Because"), Cell(language.gettext(escape_invisible(row["because"] or "")), TEXT)),
-        (language.gettext("Archived copy"), _archived_copy(failures, language)),
+        (language.gettext("Archived copy"), _archived_copy(failures, words)),
     ]
     evidence = [
         (language.gettext("Cause"), Cell(row["cause"], TEXT)),
@@ -115,40 +118,21 @@ def _card(
     return ActionCard(
         number=row["number"],
         key=cause_key(row),
-        name=language.gettext("{cause}: {host}", host=escape_invisible(row["host"]), cause=name)
-        if row["host"]
-        else name,
+        name=words.name(row),
         cause=row["cause"],
         grade=row["grade"],
         urgency=language.gettext(GRADE_NAMES[Grade(row["grade"])]),
-        certainty=_certainty(row, fault, frames.run["started_at"].max(), language),
+        certainty=words.certainty(row, frames.run["started_at"].max()),
         counts=counts,
         advice=advice,
-        shows=_link_words(row["citations"], row["places"], language),
+        shows=words.shows(row, row["places"]),
         facts=tuple((term, cell) for term, cell in facts if cell.text),
         evidence=tuple((term, cell) for term, cell in evidence if cell.text),
         letter=message,
         mail=f"mailto:{mailbox}?subject={language.apply(quote, message.subject)}" if mailbox else None,
         command=known_command(row, [failure["ark"] for failure in failures], frames.store),
         recheck=recheck_command(cause_key(row), frames.store),
-        item=f"- [ ] **{name}** ({language.apply(code, responsible.text)}): {counts}. {advice}",
-    )
-
-
-def _certainty(row: Mapping[str, Any], fault: Fault, today: date, language: Language) -> str:
-    """Return how certain a cause is and how long it has lasted; empty if its ARKs only work in another way."""
-    if not row["failing_since"]:
-        return ""
-    day = language.day(row["failing_since"].date(), compared_with=today)
-    if fault is Fault.NOBODY:
-        return language.gettext("no answer since {day}", day=day)
-    if not row["confirmed_broken"]:
-        return language.gettext("failing since {day}, not yet confirmed", day=day)
-    return language.ngettext(
-        "failing since {day}, {number} confirmed broken",
-        "failing since {day}, {number} confirmed broken",
-        row["confirmed_broken"],
-        day=day,
+        item=f"- [ ] **{language.gettext(CAUSE_NAMES[cause])}** ({language.apply(code, responsible.text)}): {counts}. {advice}",
     )
 
 
@@ -180,69 +164,30 @@ def _seen(failures: Iterable[Mapping[str, Any]]) -> list[ArkProblem]:
     ]
 
 
-def _link_words(citations: int, places: int, language: Language) -> str:
-    """Return the text of a link to the places of a cause.
-
-    >>> _link_words(1, 1, ENGLISH), _link_words(9, 13, ENGLISH), _link_words(0, 2, ENGLISH)
-    ('Show 1 citation', 'Show 9 citations, in 13 places', 'Show 2 places')
-    """
-    if not citations:
-        return language.ngettext("Show {number} place", "Show {number} places", places)
-    if places > citations:
-        where = language.npgettext("in", "{number} place", "{number} places", places)
-        return language.ngettext(
-            "Show {number} citation, in {places}", "Show {number} citations, in {places}", citations, places=where
-        )
-    return language.ngettext("Show {number} citation", "Show {number} citations", citations)
-
-
-def _responsible(row: Mapping[str, Any], fault: Fault, language: Language) -> Cell:
+def _responsible(row: Mapping[str, Any], words: Any) -> Cell:
     """Return the party that can start the repair: the editors of a document, or a host with its address."""
-    if fault is Fault.CITATION:
-        return Cell(language.gettext("the editors of the citing documents"), TEXT)
+    text = words.responsible(row)
+    if row["fault"] == Fault.CITATION:
+        return Cell(text, TEXT)
     host = row["host"] or ""
     urls = [url for url in (row["pattern"], row["example_url"]) if url and host and authority_of(url) == host]
-    home = link(f"{urls[0].partition(':')[0]}://{host}/") if urls else None
-    if fault is Fault.NOBODY and host:
-        text = language.gettext("not yet clear: no answer today from {host}", host=escape_invisible(host))
-        return Cell(text, URL, href=home)
-    text = language.gettext(
-        "{who}: {host}",
-        who=language.gettext(FAULT_NAMES[fault]),
-        host=escape_invisible(host) or language.pgettext("responsible", "no host"),
-    )
-    return Cell(text, URL, href=home)
+    return Cell(text, URL, href=link(f"{urls[0].partition(':')[0]}://{host}/") if urls else None)
 
 
-def _better(row: Mapping[str, Any], language: Language) -> Cell:
+def _better(row: Mapping[str, Any], words: Any, language: Language) -> Cell:
     """Return the corrected citation if it is the same for all ARKs, else the number of ARKs with a correction."""
     if row["should_be"] or not row["suggested"]:
         return cell_of(row["should_be"], URL, language)
-    words = language.ngettext(
-        "individual correction for {number} of {arks}: see its place",
-        "individual corrections for {number} of {arks}: see their places",
-        row["suggested"],
-        arks=language.npgettext("so many of", "{number} ARK", "{number} ARKs", row["arks"]),
-    )
-    return Cell(words, TEXT)
+    return Cell(words.corrections(row), TEXT)
 
 
-def _archived_copy(failures: Sequence[Mapping[str, Any]], language: Language) -> Cell:
+def _archived_copy(failures: Sequence[Mapping[str, Any]], words: Any) -> Cell:
     """Return the number of archived copies for a cause, with a link to the first; an empty cell without any."""
     copies = {row["ark"]: row for row in failures if row["archived_copy"] and row["archived_at"]}
     if not copies:
         return Cell("", TEXT)
     first, *others = copies.values()
-    values = {"ark": escape_invisible(first["ark"]), "day": language.day(first["archived_at"].date())}
-    text = language.gettext("of {ark}, of {day}", **values)
-    if others:
-        text = language.ngettext(
-            "of {ark}, of {day}, and of {number} more ARK",
-            "of {ark}, of {day}, and of {number} more ARKs",
-            len(others),
-            **values,
-        )
-    return Cell(text, URL, href=link(first["archived_copy"]))
+    return Cell(words.copies(first, len(others)), URL, href=link(first["archived_copy"]))
 
 
 #: A plain mail address, without ``?bcc=`` after it.
