@@ -6,7 +6,6 @@ out.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
@@ -16,8 +15,8 @@ import pandas as pd
 from crawler.history.ark_status import ArkState
 from crawler.model.observations import DESCRIBED, CommitmentOutcome, Family
 from extractors.model.urls import authority_of, split_url
-from reports.languages import N_
-from reports.languages.display import count_noun
+from reports.languages import ENGLISH, N_
+from reports.languages.templates import macros
 from reports.store.frames import Frames, Timeline
 from reports.tables.ark_statuses import BEST_STATE, families
 from reports.tables.definitions import (
@@ -272,31 +271,14 @@ def persistence(frames: Frames) -> pd.DataFrame:
         share_described=_share(counts["described"], counts["resolving"]),
         share_committed=_share(counts["committed"], counts["resolving"]),
     ).reset_index()
-    table = table.assign(statement=[_statement(row) for row in records_of(table)])
+    statement = macros("persistence.txt.j2", "reports.tables", ENGLISH).statement
+    table = table.assign(statement=[str(statement(row)) for row in records_of(table)])
     table = side_by_side(_GROUP, table, _durations(frames.timeline))
     return table.assign(rank=table["grouping"].map(_GROUPINGS.index))
 
 
 def _share(part: pd.Series, whole: pd.Series) -> pd.Series:
     return (part / whole).where(whole > 0)
-
-
-def _statement(row: Mapping[str, Any]) -> str:
-    """Return the row in sentences for a funder; "permanent" only if a provider states it."""
-    judged, resolving, others = row["judged"], row["resolving"], row["arks"] - row["judged"]
-    dates = f" between {row['first_at']:%Y-%m-%d} and {row['last_at']:%Y-%m-%d}" if row["last_at"] else ""
-    if not judged:
-        return f"{count_noun(row['arks'], 'ARK')} that could not be judged{dates}."
-    verb = "resolves" if resolving == 1 else "resolve"
-    text = (
-        f"Of {count_noun(judged, 'ARK')} that could be judged{dates}, {resolving:,} ({resolving / judged:.1%}) {verb}"
-    )
-    text += f"; confirmed broken: {row['confirmed_broken']:,}."
-    if resolving:
-        described, committed = (f"{row[name]:,} ({row[name] / resolving:.1%})" for name in ("described", "committed"))
-        text += f" Of those that resolve, metadata describes {described}, and a stated commitment covers {committed};"
-        text += f" the providers call {row['permanent']:,} of them permanent."
-    return text + (f" {others:,} more could not be judged." if others else "")
 
 
 # -- definitions
