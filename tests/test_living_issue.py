@@ -25,6 +25,7 @@ from extractors.model.errors import UserMistake
 from reports.formats.digest import HEADINGS, digest_of
 from reports.languages import ENGLISH
 from reports.store.frames import load_frames
+from reports.tables.news import news_of
 from reports.tables.report_tables import Report
 from tests.loopback import accept_connections, run_command
 from tests.test_history import GUIDE, ONE, OTHER, audit
@@ -341,7 +342,7 @@ def dripping(respond: Callable[[str], Iterator[bytes]]) -> Iterator[str]:
 def test_token_is_never_shown_in_part(trackers: list[Tracker], report: Report, monkeypatch: pytest.MonkeyPatch) -> None:
     tracker, _ = trackers
     monkeypatch.setattr(exits, "redact", lambda text: text.replace(TOKEN, "[redacted]"))
-    digest = digest_of(report, "theses", page=None, kinds=HEADINGS)
+    digest = digest_of(report, "theses", news_of(report.frames), page=None, kinds=HEADINGS)
     for shift in range(180, 205):
         tracker.fault = (422, {})
         monkeypatch.setattr(tracker, "answer", lambda *_, shift=shift: (422, {}, "x" * shift + TOKEN))
@@ -354,7 +355,7 @@ def test_token_goes_only_over_tls_or_loopback_and_past_proxies(
     trackers: list[Tracker], report: Report, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tracker, proxy = trackers
-    digest = digest_of(report, "theses", page=None, kinds=HEADINGS)
+    digest = digest_of(report, "theses", news_of(report.frames), page=None, kinds=HEADINGS)
     monkeypatch.setenv("http_proxy", proxy.url)
     keep_issue(f"github:{tracker.url}/maps/arks", digest, ENGLISH)
     assert (bool(tracker.requests), proxy.requests) == (True, [])
@@ -392,7 +393,7 @@ FAULTS = [
 
 
 def test_faults_are_named(trackers: list[Tracker], report: Report, monkeypatch: pytest.MonkeyPatch) -> None:
-    digest = digest_of(report, "theses", page=None, kinds=HEADINGS)
+    digest = digest_of(report, "theses", news_of(report.frames), page=None, kinds=HEADINGS)
     for tracker in trackers:
         address = f"{tracker.service}:{tracker.url}/maps/arks"
         for *tracker.fault, words in FAULTS:  # type: ignore[assignment]

@@ -104,7 +104,7 @@ def assert_parts_agree(frames: Frames) -> None:
     assert causes.set_index("number")["arks"].to_dict() == in_causes.to_dict()
     assert failing <= set(failures["ark"])
     assert causes["arks"].sum() == len(set(failures["ark"]))
-    digest = digest_of(Report(frames, tables), "theses", page=None, kinds=HEADINGS)
+    digest = digest_of(Report(frames, tables), "theses", news_of(frames), page=None, kinds=HEADINGS)
     assert digest.summary == said_first
     assert f"**{said_first.headline()}**" in as_markdown(digest)
     assert said_first.causes == len(digest.causes) + digest.more_causes

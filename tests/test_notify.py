@@ -35,13 +35,12 @@ from reports.formats.digest import (
     as_html,
     as_markdown,
     digest_of,
-    make_digest,
     subject,
 )
 from reports.languages import LANGUAGES
 from reports.remediation.causes import Cause, Fault
 from reports.store.frames import load_frames
-from reports.tables.news import News, NewsItem
+from reports.tables.news import News, NewsItem, news_of
 from reports.tables.report_tables import Report
 from reports.tables.summary import Summary
 from tests.loopback import RawServer, reply, run_command
@@ -55,10 +54,7 @@ def digest(report: Report, *kinds: str, on: Any = HEADINGS, page: str | None = N
     """Return the digest of the causes in *report* with one ARK of each kind of news."""
     items = tuple(NewsItem(kind, f"ark:53355/x{number}") for number, kind in enumerate(kinds))
     news = replace(NEWS, **{"items": items, **values})
-    tables, cited = report.tables, report.frames.mentions
-    return make_digest(
-        "theses", news, Summary(), tables["causes"], tables["failures"], cited, page=page, kinds=on, failures_sent={}
-    )
+    return digest_of(report, "theses", news, page=page, kinds=on)
 
 
 def test_new_problems_come_first_and_known_ones_are_counted(report: Report) -> None:
@@ -76,7 +72,9 @@ def test_new_problems_come_first_and_known_ones_are_counted(report: Report) -> N
 
 
 def test_digest_lists_the_causes_of_the_report_with_new_arks_their_documents_and_links(report: Report) -> None:
-    made = digest_of(report, "theses", page="https://library.example/arks/#top", kinds=["failing"], failures_sent={})
+    made = digest_of(
+        report, "theses", news_of(report.frames), page="https://library.example/arks/#top", kinds=["failing"]
+    )
     assert [cause.arks for cause in made.causes] == report.tables["causes"]["arks"].to_list()
     assert [cause.new_arks for cause in made.causes] == [1, 0, 1]
     text = as_markdown(made)

@@ -24,6 +24,7 @@ from reports.languages import LANGUAGES, LanguageChoice
 from reports.languages.display import markdown_words
 from reports.page.document import page
 from reports.store.frames import Frames, load_frames
+from reports.tables.news import news_of
 from reports.tables.report_tables import Report, Tables
 from reports.tables.summary import Scope, Summary, summarize
 from tests.test_history import GUIDE, ONE, OTHER, audit
@@ -94,7 +95,7 @@ def test_every_rendering_of_a_store_has_the_numbers_and_sentences_of_its_summary
     tiles = {tile["class"][-1]: tile.select_one("dd").text for tile in soup.select(".tile")}  # type: ignore[union-attr]
     assert [tiles[family] for family in Family] == ["3", "1", "1", "4"]
     assert [node.text for node in soup.select(".audited")] == summary.scope_sentences()[1:]
-    digest = digest_of(Report(frames, report.tables), "theses", page=None, kinds=HEADINGS)
+    digest = digest_of(Report(frames, report.tables), "theses", news_of(frames), page=None, kinds=HEADINGS)
     counts = json.loads(FORMATS["json"](digest))["counts"]
     assert [counts[name] for name in ("works", "fails", "unreachable", "not_judged")] == [3, 1, 1, 4]
     for language in LANGUAGES.values():

@@ -31,6 +31,7 @@ from reports.formats.digest import FORMATS, Digest, digest_of, subject
 from reports.languages import Language, LanguageChoice
 from reports.store.frames import load_frames
 from reports.store.known_problems import NOTHING_KNOWN, KnownProblems, read_known
+from reports.tables.news import news_of
 from reports.tables.report_tables import Report
 
 logger = logging.getLogger(__name__)
@@ -237,14 +238,9 @@ def _digests(
         return Report.from_frames(frames, language_choice=report.language_choice)
 
     def digest_since(last: Delivery) -> Digest:
-        return digest_of(
-            report_since(last.run_id),
-            audit,
-            page=config.report.url,
-            kinds=config.notify.on,
-            failures_sent=last.failures_sent,
-            last_run=last.run_id,
-        )
+        report, sent = report_since(last.run_id), last.failures_sent
+        news = news_of(report.frames, failures_sent=sent, last_run=last.run_id)
+        return digest_of(report, audit, news, page=config.report.url, kinds=config.notify.on, failures_sent=sent)
 
     return digest_since
 

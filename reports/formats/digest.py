@@ -1,6 +1,6 @@
 """The digest of a run: the headline of its report, the changes, and the causes of failures by who can fix them.
 
-`make_digest` computes it without I/O. It is written as Markdown, HTML, plain text or JSON, or as the text of an issue.
+It is written as Markdown, HTML, plain text or JSON, or as the text of an issue.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from reports.remediation.causes import ADVICE, Cause, Fault
 from reports.tables.actions import affected_words, cause_key
 from reports.tables.changes import FAILING, SEVERITY
 from reports.tables.definitions import records_of, rows_of
-from reports.tables.news import PROBLEM_KINDS, UNREAD, News, failures_after, news_of
+from reports.tables.news import PROBLEM_KINDS, UNREAD, News, failures_after
 from reports.tables.report_tables import Report
 from reports.tables.summary import Summary, summarize
 from reports.tables.wording import CAUSE_NAMES, CHANGE_NAMES
@@ -113,52 +113,24 @@ class Digest:
 def digest_of(
     report: Report,
     audit: str,
+    news: News,
     *,
     page: str | None,
     kinds: Collection[str],
     failures_sent: Mapping[str, str] | None = None,
-    last_run: int | None = None,
 ) -> Digest:
-    """Return the digest of the one run in *report*, with news of *kinds* since `news_of` the *last_run*."""
-    tables = report.tables
-    news = news_of(report.frames, failures_sent=failures_sent, last_run=last_run)
-    summary, cited = summarize(report.frames, tables), report.frames.mentions[["ark", "document"]]
-    return make_digest(
-        audit,
-        news,
-        summary,
-        tables["causes"],
-        tables["failures"],
-        cited,
-        page=page,
-        kinds=kinds,
-        failures_sent=failures_sent or {},
-    )
-
-
-def make_digest(
-    audit: str,
-    news: News,
-    summary: Summary,
-    causes: pd.DataFrame,
-    failures: pd.DataFrame,
-    cited: pd.DataFrame,
-    *,
-    page: str | None,
-    kinds: Collection[str],
-    failures_sent: Mapping[str, str],
-) -> Digest:
-    """Return the digest of a run from its news and the tables of its report; *cited* has ARKs and their documents.
+    """Return the digest of the one run in *report*, with the *news* of *kinds*.
 
     *failures_sent* are the failing ARKs in earlier news of the channel, with the kind of news.
     """
+    causes, failures = report.tables["causes"], report.tables["failures"]
     wanted = {*kinds, *(_FAILING if FAILING in kinds else ())}
     details: dict[str, dict[str, str]] = {kind: {} for kind in HEADINGS}
     for item in news.items:
         details[item.kind].setdefault(item.ark, item.detail)
     fresh = {ark for kind in wanted.intersection(PROBLEM_KINDS) for ark in details[kind]}
     listed = {kind: [*details[kind]][:MOST_LISTED] for kind in details if kind in wanted.difference(PROBLEM_KINDS)}
-    places = _places(cited, {ark for arks in listed.values() for ark in arks})
+    places = _places(report.frames.mentions, {ark for arks in listed.values() for ark in arks})
     changes = tuple(
         NewsGroup(kind, len(arks), tuple(_listed(ark, places, arks[ark]) for ark in listed.get(kind, ())))
         for kind, arks in details.items()
@@ -168,14 +140,14 @@ def make_digest(
     return Digest(
         audit,
         news,
-        summary,
+        summarize(report.frames, report.tables),
         changes,
         _causes(causes, failures, fresh),
         max(0, len(causes) - MOST_CAUSES),
         bool(causes["confirmed_broken"].gt(0).any())
         or bool(FAILING in kinds and not news.suspect and is_failure.any()),
         page,
-        failures_after(failures_sent, news, wanted),
+        failures_after(failures_sent or {}, news, wanted),
     )
 
 
