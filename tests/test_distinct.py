@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from extractors.model.ark import Ark
 from extractors.model.urls import authority_of
-from reports.tables.definitions import bases_of, by_identity, hosts_of, map_distinct, tally, values_of
+from reports.tables.definitions import bases_of, hosts_of, map_distinct, map_parsed, tally, values_of
 
 URLS = [
     "https://n2t.net/ark:12148/x5", "https://N2T.net:443/ark:/12148/x5?info", "http://example.org:8080/a/b",
@@ -50,9 +50,8 @@ def test_a_function_is_asked_once_for_each_different_value() -> None:
     found = map_distinct(series(["a", None, "b", "a"]), lambda value: asked.append(value) or value.upper())
     assert values_of(found) == ["A", None, "B", "A"]
     assert asked == ["a", "b"]
-    one, other = {"x": 1}, {"x": 1}
-    made = by_identity(pd.Series([one, None, other, one]), lambda each: None if each is None else str(each["x"]))
-    assert values_of(made) == ["1", None, "1", "1"]
+    made = map_parsed(pd.Series([{"x": 1}, None, {}, {"x": 2}]), lambda value: str(value["x"]))
+    assert values_of(made) == ["1", None, None, "2"]
 
 
 def expected_tally(values: Iterable[str], most: int | None) -> str:

@@ -17,6 +17,7 @@ from babel.messages.catalog import Message
 from bs4 import BeautifulSoup
 from hypothesis import given
 from hypothesis import strategies as st
+from jinja2 import Environment, nodes
 
 import reports
 from reports.exports import text_of, write_report
@@ -143,11 +144,14 @@ def test_a_careless_translation_is_found(sentence: Any, said: Any, what: str) ->
     assert bool(amiss(Message(sentence, said))) == bool(what)
 
 
+#: The number of arguments that are texts, by function.
+TEXTS = {"gettext": 1, "N_": 1, "pgettext": 2, "ngettext": 2, "npgettext": 3, "Forms": 2}
+
+
 def test_no_sentence_hides_where_the_tool_does_not_look() -> None:
     """A sentence inside of an f-string, or put together from parts, would be in no catalogue."""
     ids = [message.id if isinstance(message.id, tuple) else (message.id,) for message in extract_sentences()]
     known = {sentence for forms in ids for sentence in forms}
-    texts = {"gettext": 1, "N_": 1, "pgettext": 2, "ngettext": 2, "npgettext": 3, "Forms": 2}
     for path in Path(reports.__file__).parent.rglob("*.py"):
         tree = ast.parse(path.read_text("utf-8"))
         # Babel reads the calls inside an f-string in Python 3.12 and later only.
@@ -161,11 +165,21 @@ def test_no_sentence_hides_where_the_tool_does_not_look() -> None:
         for node in ast.walk(tree):
             if isinstance(node, ast.Call):
                 name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
-                given = node.args[: texts.get(name, 0)][(1 if name in ("pgettext", "npgettext") else 0) :]
+                given = node.args[: TEXTS.get(name, 0)][(1 if name in ("pgettext", "npgettext") else 0) :]
                 assert not any(isinstance(each, ast.JoinedStr | ast.BinOp) for each in given), (path, node.lineno)
                 said = {each.value for each in given if isinstance(each, ast.Constant)}
                 assert said <= known, (path, node.lineno)
                 assert not said or node not in in_strings, (path, node.lineno)
+
+
+def test_sentences_in_templates_are_whole_arguments() -> None:
+    """Babel does not find a sentence that is part of an expression, such as one of two behind a condition."""
+    for path in Path(reports.__file__).parent.rglob("*.j2"):
+        for call in Environment().parse(path.read_text("utf-8")).find_all(nodes.Call):
+            count = TEXTS.get(call.node.name, 0) if isinstance(call.node, nodes.Name) else 0
+            for argument in call.args[:count]:
+                parts = [part for part in argument.find_all(nodes.Const) if isinstance(part.value, str)]
+                assert isinstance(argument, nodes.Const) or not parts, (path, call.lineno)
 
 
 def test_a_brace_in_a_value_is_nothing_but_a_brace() -> None:

@@ -35,10 +35,10 @@ from reports.tables.definitions import (
     TableDefinition,
     ark_column,
     bases_of,
-    by_identity,
     count_column,
     in_order,
     map_distinct,
+    map_parsed,
     moment_column,
     records_of,
     rows_of,
@@ -130,7 +130,7 @@ def _common(texts: pd.Series) -> str | None:
 def failures(frames: Frames) -> pd.DataFrame:
     """Return one row per failing ARK, URL and citing place; sorted by the number of its cause, known problems last."""
     places = frames.mentions.drop(columns=["ark", "naan"])
-    meant = by_identity(frames.verdicts["did_you_mean"], itemgetter("ark"))
+    meant = map_parsed(frames.verdicts["did_you_mean"], itemgetter("ark"))
     meant_arks = frames.verdicts[PAIR].assign(did_you_mean=meant)
     rows = diagnosed_failures(frames)
     for of_pair in (places, meant_arks, archived_copies(frames), frames.latest[[*PAIR, "state", "first_strike_at"]]):

@@ -208,13 +208,9 @@ def tally(rows: pd.DataFrame, by: list[str], column: str, *, most: int | None = 
     return words.groupby([first[name] for name in by], observed=True).agg(", ".join)
 
 
-def by_identity(values: pd.Series, function: Callable[[Any], Any]) -> pd.Series:
-    """Return the results of *function* for *values*, as text; each dictionary object is passed once."""
-    different = {id(value): value for value in values}
-    made = {
-        number: function(value) if isinstance(value, dict) and value else None for number, value in different.items()
-    }
-    return pd.Series([made[id(value)] for value in values], index=values.index, dtype="str")
+def map_parsed(values: pd.Series, function: Callable[[Any], Any]) -> pd.Series:
+    """Return the results of *function* for parsed JSON objects, as text; missing for empty or missing ones."""
+    return values.map(lambda value: function(value) if isinstance(value, dict) and value else None).astype("str")
 
 
 def first_commitment_field(promises: pd.Series, *names: str) -> pd.Series:
@@ -224,7 +220,7 @@ def first_commitment_field(promises: pd.Series, *names: str) -> pd.Series:
         fields = {str(name).lower(): value for name, value in promise.items()}
         return next((text_of_value(fields[name]) for name in names if fields.get(name)), None)
 
-    return by_identity(promises, first_field)
+    return map_parsed(promises, first_field)
 
 
 def number_texts(numbers: pd.Series) -> pa.Array:

@@ -31,9 +31,9 @@ from reports.tables.definitions import (
     ORGANIZATION_COLUMN,
     SHARE_COLUMN,
     TableDefinition,
-    by_identity,
     count_column,
     hosts_of,
+    map_parsed,
     number_column,
     tally,
     text_column,
@@ -62,7 +62,7 @@ def naans(frames: Frames) -> pd.DataFrame:
     rows = rows.merge(citation_counts(frames.mentions, "naan"), on="naan", how="left")
     rows = with_purposes(with_counts(rows, ["citations", "documents"]))
     # Those of shoulders, too.
-    words = by_identity(frames.verdicts["naan_policy"], naan_policy_words)
+    words = map_parsed(frames.verdicts["naan_policy"], naan_policy_words)
     policies = frames.verdicts[["naan"]].assign(policy=words).dropna().drop_duplicates().sort_values("policy")
     return rows.assign(
         organization=organizations_of(frames.registered, rows["naan"]),
