@@ -231,14 +231,3 @@ def test_verdicts_on_another_basis_are_judged_again(tmp_path: Path) -> None:
         assert store.begin_verdicts(run, "one") == {f"{R}ark:99999/x"}
         store.record(run, [about("ark:12x45/x5")])
         assert store.begin_verdicts(run, "one") == frozenset(), "more was observed"
-
-
-def test_page_for_any_name_is_no_object_beside_one_with_a_page_of_its_own() -> None:
-    everybodys, own = "<title>Harbour</title><p>Mera vem tulk.", "<title>Map of Lyon</title><p>Ink on paper, 1784."
-    bodies = {"ark:12x45/x5map1": own, "ark:12x45/x5map2": everybodys, "ark:12x45/y7map3": everybodys}
-    seen = [about(ark, type="text/html", body=body) for ark, body in bodies.items()]
-    control = about("ark:12x45/x5map1", Question.CONTROL, type="text/html", body=everybodys, asked=R + "ark:12x45/zzzz")
-    judged = verdicts(map(target, bodies), [*seen, control])
-    assert [verdict.object.outcome for verdict in judged] == ["resolved", "soft-404", "soft-404"]
-    judged = verdicts(map(target, [*bodies][1:]), [*seen[1:], control])
-    assert {verdict.object.outcome for verdict in judged} == {"undetermined"}, "no other object has its own page"

@@ -107,7 +107,6 @@ def verdict_on(vector: dict[str, Any]) -> Verdict:
             **controls,
             controls_again=[facts(Question.CONTROL_AGAIN, told, url) for told in vector.get("controls_again", [])],
             neighbours=vector.get("neighbours", 0),
-            tells_names_apart=vector.get("tells_names_apart", False),
             copies={
                 answers[question].seen.page_digest or "": vector[name]
                 for name, question in (("copies", Question.OBJECT), ("record_copies", Question.INFO))

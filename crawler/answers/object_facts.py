@@ -105,9 +105,6 @@ class ObjectFacts:
     copies: int = 0
     """The number of other objects whose pages, at other addresses of the host, say and show the same."""
 
-    tells_names_apart: bool = False
-    """True if another object at the resolver has a page of its own, beside the same answer to a name that can't exist."""
-
     @property
     def _control_words(self) -> PageWords | None:
         return self.control.words if self.control is not None else None
@@ -198,17 +195,6 @@ class ObjectFacts:
     def is_repeated(self) -> bool:
         """True if another object has this page, at another address. An app shell is left to scripts."""
         return self.copies > 0 and not self.answer.is_left_to_scripts
-
-    @property
-    def is_page_for_unknown_names(self) -> bool:
-        """True if it is the page for a name that can't exist, at a resolver whose other objects have their own pages.
-
-        A script may change the page, and a page that was cut off may go on differently.
-        """
-        seen = self.answer.seen
-        is_whole = seen.body_complete and not seen.facts.runs_scripts
-        is_everybodys = self.reply is ControlContrast.THE_SAME and not self.is_particular
-        return self.tells_names_apart and is_everybodys and is_whole
 
     @property
     def is_told_apart(self) -> bool:

@@ -22,7 +22,6 @@ from crawler.model.observations import (
     IntendedArk,
     KeptMention,
     KeptUnresolvedMention,
-    ObjectOutcome,
     Question,
     TlsResult,
     Verdict,
@@ -207,8 +206,6 @@ Target = tuple[Ark, str]
 
 #: The number of ARKs that are judged at a time, because the observations of a million do not fit into memory.
 _AT_A_TIME = 200
-#: The number of ARKs of a resolver and NAAN whose verdicts show if it tells names apart.
-_ENOUGH_BESIDE = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,16 +237,12 @@ def verdicts_of_run(
     shared = AnswerSets.from_observations(store.observations(run_id, SHARED))
     pages = store.repeated_pages(run_id)
     landings = store.landings(run_id)
-
-    def answers_about(urls: Iterable[str]) -> AnswerSets:
-        return shared.with_those_about(store.observations_about(run_id, list(urls)))
-
-    run_judge = RunJudge(shared, store.tls_results(run_id), background, asked, landings, pages, answers_about, on_bug)
+    run_judge = RunJudge(shared, store.tls_results(run_id), background, asked, landings, pages, on_bug)
     remaining = (one for one in asked if one[1] not in recorded)
     while some := list(islice(remaining, _AT_A_TIME)):
         cases = [run_judge.case(ark, url) for ark, url in some]
         urls = list(dict.fromkeys(url for case in cases for url in case.urls))
-        answer_sets = answers_about(urls)
+        answer_sets = shared.with_those_about(store.observations_about(run_id, urls))
         for case in cases:
             verdict = run_judge.verdict(case, answer_sets)
             if verdict is not None:
@@ -333,15 +326,10 @@ class RunJudge:
         asked: Sequence[Target],
         landed: Mapping[str, str],
         pages: Mapping[str, set[tuple[Ark, str]]],
-        answers_about: Callable[[Iterable[str]], AnswerSets],
         on_bug: Callable[[Exception], None] = _raise_bug,
     ) -> None:
         self._shared = shared
         self._pages = pages
-        self._asked = asked
-        self._answers_about = answers_about
-        self._verdicts_beside: dict[tuple[str, str], Sequence[Verdict]] = {}
-        """Verdicts on some other ARKs, by resolver and NAAN."""
         self._tls = {(result.host, result.port): result for result in tls}
         self._background = background or Background()
         self._on_bug = on_bug
@@ -388,32 +376,10 @@ class RunJudge:
         if context is None:
             return None
         verdict = judge(answer_set.last, context=context)
-        if verdict.object.outcome is ObjectOutcome.UNDETERMINED:
-            told = judge(answer_set.last, context=replace(context, tells_names_apart=True))
-            if told.object.outcome is ObjectOutcome.SOFT_404 and self._tells_names_apart(told):
-                verdict = told
         if len(case.urls) < 2:  # most have only one reading
             return verdict
         meant, others = _intended_ark(case, answer_sets)
         return replace(verdict, did_you_mean=meant, rests_on=tuple(dict.fromkeys((*verdict.rests_on, *others))))
-
-    def _tells_names_apart(self, verdict: Verdict) -> bool:
-        """Return True if another object was reached at the same resolver, beside the same answers to controls."""
-        key = place_of(verdict.request_url), verdict.ark.naan
-        if key not in self._verdicts_beside:
-            beside = (one for one in self._asked if (place_of(one[1]), one[0].naan) == key)
-            some = list(islice(beside, _ENOUGH_BESIDE))
-            about = self._answers_about(url for _, url in some).about
-            contexts = ((about[url], self._context(ark, about[url])) for ark, url in some if url in about)
-            self._verdicts_beside[key] = [
-                judge(answers.last, context=context) for answers, context in contexts if context
-            ]
-        return any(
-            other.object.outcome is ObjectOutcome.RESOLVED
-            and other.ark.base != verdict.ark.base
-            and not set(other.rests_on).isdisjoint(verdict.rests_on)
-            for other in self._verdicts_beside[key]
-        )
 
     def _context(self, ark: Ark, answer_set: AnswerSet) -> VerdictContext | None:
         """Return the other facts of the run for *ark* with these answers, or None if its object was never requested."""

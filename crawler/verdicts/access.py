@@ -324,12 +324,6 @@ _SPECIAL_PAGES = (
         ],
     ),
     _success(
-        "any name gets this page, and another object at the resolver has a page of its own",
-        lambda facts: worth(facts) is _OPEN and facts.is_page_for_unknown_names,
-        ObjectOutcome.SOFT_404,
-        lambda facts: [*_grounds(facts)[:1], "other objects at this resolver have pages of their own"],
-    ),
-    _success(
         "the page has no text, and refreshes to another address",
         lambda facts: worth(facts) is _YES and not facts.declares_itself and facts.answer.only_refreshes,
         ObjectOutcome.UNDETERMINED,

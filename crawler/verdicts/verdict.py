@@ -166,8 +166,6 @@ class VerdictContext:
     """The number of ARKs of other objects that ended at the same URL."""
     copies: Mapping[str, int] = field(default_factory=dict)
     """The numbers of other objects with the same answer at another address of the host, by its `page_digest`."""
-    tells_names_apart: bool = False
-    """True if another object at the resolver has a page of its own, beside the same answer to a name that can't exist."""
     earlier: Sequence[Observation] = ()
     """Earlier attempts at the same questions."""
     policies: Mapping[str, AnswerFacts] = field(default_factory=dict)
@@ -283,7 +281,6 @@ def _access(way: Question, answer: AnswerFacts, around: VerdictContext, answers:
     facts = facts_at_landing(beside, around.control_landing)
     if answer is reached_answer(answers):
         facts = replace(facts, copies=around.copies.get(answer.seen.page_digest or "", 0))
-    facts = replace(facts, tells_names_apart=around.tells_names_apart)
     if is_as_written:
         facts = replace(facts, changed_controls=around.changed_controls)
     verdict = OBJECT_RULES.judge(facts)
