@@ -91,8 +91,8 @@ def requested_ark(path: str, origin: str) -> Mention | None:
     >>> requested_ark("/ark:/12148/x5", "https://a.example").repaired
     'https://a.example/ark:/12148/x5'
     """
-    found = scan(Block(origin + path, Role.LINK_TARGET), Evidence())
-    mention = next((mention for mention in found if isinstance(mention, Mention)), None)
+    mentions = scan(Block(origin + path, Role.LINK_TARGET), Evidence())
+    mention = next((mention for mention in mentions if isinstance(mention, Mention)), None)
     if mention is None:
         return None
     written = mention.as_written.removeprefix(origin)
