@@ -231,3 +231,14 @@ def test_verdicts_on_another_basis_are_judged_again(tmp_path: Path) -> None:
         assert store.begin_verdicts(run, "one") == {f"{R}ark:99999/x"}
         store.record(run, [about("ark:12x45/x5")])
         assert store.begin_verdicts(run, "one") == frozenset(), "more was observed"
+
+
+def test_two_arks_of_one_address_are_no_copies_with_an_inflection() -> None:
+    page = {"type": "text/html", "body": "<title>Fire order</title><p>Broadsheet."}
+    address = "https://land.example/item/7"
+    seen = [landing_hop(ark, address, **page) for ark in ("ark:12x45/x5", "ark:12x46/x5")]
+    asked = ["https://r.example/ark:12x45/x5?info", f"{address}?info"]
+    info = about("ark:12x45/x5", Question.INFO, chain=[302, 200], urls=asked, **page)
+    assert {
+        verdict.object.outcome for verdict in verdicts(map(target, ("ark:12x45/x5", "ark:12x46/x5")), [*seen, info])
+    } == {"resolved"}

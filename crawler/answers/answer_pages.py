@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from itertools import islice, takewhile
 from typing import Any
+from urllib.parse import quote
 
 from crawler.answers.erc import QUESTIONS, Record, parse_erc, says_something
 from crawler.answers.notices import PageWords
@@ -53,6 +54,7 @@ _LABEL_CHARS = 60
 _SIGN_ON = ("SAMLRequest", "wresult", "wctx")
 #: Elements that show something besides words, or that wait for a person.
 _SHOWING = ("form", "iframe", "frame", "frameset", "object", "embed", "video", "canvas")
+_VIEWERS = ("iframe", "frame", "embed", "object")
 _CELLS = ("th", "td")
 _FIELDS = ("input", "select", "textarea")
 _LABEL_ELEMENTS = ("div", "span", "p", "b", "strong", "label", "h1", "h2", "h3", "h4", "h5", "h6")
@@ -132,7 +134,9 @@ def _references(page: Page) -> Iterator[str]:
             address = _IN_STYLE.search(str(value)) if name == "style" else None
             is_address = name in _ADDRESSES or (_OTHER_ADDRESSES.match(name) and _ABSOLUTE.match(str(value)))
             if address or (is_address and isinstance(value, str)):
-                yield (address["address"] if address else value.strip())[:_VALUE_CHARS]
+                reference = (address["address"] if address else value.strip())[:_VALUE_CHARS]
+                # The query or the fragment of a viewer names what it shows.
+                yield quote(reference) if tag.name in _VIEWERS else reference
 
 
 def _title(page: Page) -> str | None:

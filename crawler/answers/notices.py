@@ -98,7 +98,7 @@ _UNTIL = re.compile(
     r"|(?<!\d)20\d\d年[^。]{0,12}まで"
 )
 #: A year that is no port, postcode or version: "Under maintenance: locomotives, 1951".
-_OLD_YEAR = re.compile(r"(?<![\w.:/-])1[5-9]\d\d(?![\w:])")
+OLD_YEAR = re.compile(r"(?<![\w.:/-])1[5-9]\d\d(?![\w:])")
 _LONG_NUMBER = re.compile(r"\d\d")
 _STOP = re.compile(
     "[.!?|:;\N{IDEOGRAPHIC FULL STOP}\N{FULLWIDTH EXCLAMATION MARK}\N{FULLWIDTH QUESTION MARK}]|" + TITLE_PARTS.pattern
@@ -371,7 +371,7 @@ class PageWords:
 
     def _is_title_of_old_object(self, words: str) -> bool:
         """Return True if the page names an object, or has *words* only in the title, and has a year, as no notice does."""
-        return _OLD_YEAR.search(self.text) is not None and (self._is_named() or self.says_only_in_title(words))
+        return OLD_YEAR.search(self.text) is not None and (self._is_named() or self.says_only_in_title(words))
 
     @cached_property
     def fault_of_request(self) -> str | None:
@@ -434,7 +434,7 @@ class PageWords:
                 return phrase.words if is_report else None
             if quirks().pauses_and_faults.is_in_plain(sentence) or is_fault(sentence):
                 continue
-            if _beside_absence(sentence) > _FEW_LETTERS or _OLD_YEAR.search(sentence):
+            if _beside_absence(sentence) > _FEW_LETTERS or OLD_YEAR.search(sentence):
                 if sentence not in headings:
                     return None
                 is_headed = True

@@ -22,7 +22,7 @@ from crawler.answers.likeness import (
     same_answer,
     same_page,
 )
-from crawler.answers.notices import PageWords, says_not_found, sure_words
+from crawler.answers.notices import OLD_YEAR, PageWords, says_not_found, sure_words
 from crawler.answers.quirks import NOTICE_CHARS, OPENING_CHARS, plain, quirks
 from crawler.answers.withdrawals import Withdrawal, sentences, speaks_of_withdrawal
 from crawler.model.observations import ObjectOutcome
@@ -346,6 +346,19 @@ class ObjectFacts:
             if self.reply is ControlContrast.REFUSED_THERE or self._speaks_of_object or is_repeated:
                 return words
         return None if is_long or describes else self._told_elsewise
+
+    @cached_property
+    def withdrawal_in_heading(self) -> str | None:
+        """The words of a withdrawal in title or headings of a short page, or None.
+
+        The page of an old object, of a standard or of an article with its file may be called so.
+        """
+        answer = self.answer
+        said = answer.words.withdrawals(self.own_words, answer.ark.name, self._control_words)
+        words = next((withdrawal.words for withdrawal in said if withdrawal.place != "text"), None)
+        if words is None or answer.is_record or not answer.words.is_short or OLD_YEAR.search(answer.words.text):
+            return None
+        return None if self._is_standard(words) or self._is_retraction(words) else words
 
     @property
     def _told_elsewise(self) -> str | None:

@@ -26,7 +26,7 @@ from crawler.model.observations import (
     TlsResult,
     Verdict,
 )
-from crawler.model.resolving import mention_url, resolver_of
+from crawler.model.resolving import INFLECTED, INFLECTIONS, mention_url, resolver_of
 from crawler.store.frontier import ARKS, Frontier
 from crawler.store.store import Store
 from crawler.verdicts.answer_sets import SHARED, AnswerSet, AnswerSets
@@ -412,8 +412,16 @@ class RunJudge:
             digest = answer.seen.page_digest
             if digest is not None and digest in self._pages:
                 pages = self._pages[digest]
-                copies[digest] = len({ark for ark, url in pages if ark != answer.ark.base and url != answer.final_url})
+                address = _uninflected(answer.final_url)
+                others = (ark for ark, url in pages if ark != answer.ark.base and _uninflected(url) != address)
+                copies[digest] = len(set(others))
         return copies
+
+
+def _uninflected(url: str) -> str:
+    """Return *url* without an inflection at its end."""
+    endings = (INFLECTIONS[question] for question in INFLECTED)
+    return url.removesuffix(next(filter(url.endswith, endings), ""))
 
 
 def _intended_ark(case: TargetReadings, answer_sets: AnswerSets) -> tuple[IntendedArk | None, list[str]]:

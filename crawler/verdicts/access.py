@@ -286,6 +286,12 @@ _SPECIAL_PAGES = (
         lambda facts: [f"the page reports a temporary fault: {facts.answer.temporary_fault!r}", *_grounds(facts)],
     ),
     _success(
+        "title or heading report a withdrawal, and the page describes no object",
+        lambda facts: worth(facts) is _YES and not facts.is_particular and facts.withdrawal_in_heading is not None,
+        ObjectOutcome.UNDETERMINED,
+        lambda facts: [*_grounds(facts), f"the page is headed {facts.withdrawal_in_heading!r}"],
+    ),
+    _success(
         "title or first statement of the page report that nothing was found, and no fact contradicts this",
         lambda facts: worth(facts) is _YES and not facts.is_particular and facts.only_absence is not None,
         ObjectOutcome.UNDETERMINED,
@@ -316,7 +322,7 @@ _SPECIAL_PAGES = (
     ),
     _success(
         "the page of another object, at another address of the host, says and shows the same",
-        lambda facts: worth(facts) is _YES and facts.is_repeated,
+        lambda facts: worth(facts) is _YES and not facts.is_particular and facts.is_repeated,
         ObjectOutcome.UNDETERMINED,
         lambda facts: [
             *_grounds(facts),
