@@ -1,4 +1,4 @@
-"""Explain a verdict to keepers of collections: each request, its answer, and what the answer means."""
+"""Explain a verdict to keepers of collections: each request, its answer, and what it means; and the history of an ARK."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from extractors.model.budget import OverBudget, cpu_limit
 from extractors.model.urls import authority_of
 from reports.languages import ENGLISH
 from reports.languages.display import count_noun, escape_invisible
-from reports.languages.templates import macros
+from reports.languages.templates import macros, template
 from reports.tables.wording import (
     COMMITMENT_MEANINGS,
     FAMILY_NAMES,
@@ -39,6 +39,8 @@ from reports.tables.wording import (
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+    from reports.ark_history import ArkHistory
 
 CONTROLS = (
     Question.CONTROL,
@@ -231,6 +233,25 @@ def _sentence(evidence: Sequence[str]) -> str:
 
 
 # -- on a terminal
+
+
+def print_history(history: ArkHistory, console: Console) -> None:
+    """Print the history of an ARK, and an empty line. Raises `OutputClosed` and `OutputUnwritable`."""
+    # Imported here, because a check without a history needs no pandas.
+    from reports.ark_history import SPARKS
+
+    is_unicode = (console.encoding or "").lower().startswith("utf")
+    text = template("history.txt.j2", "arkaudit.output").render(history=history, is_unicode=is_unicode, sparks=SPARKS)
+    with whole(console):
+        _say(console, text)
+
+
+def history_row(history: ArkHistory) -> dict[str, Any]:
+    """Return the history of an ARK as JSON values, with spark lines."""
+    row = asdict(history)
+    for url, at_url in zip(row["urls"], history.urls, strict=True):
+        url["spark"] = at_url.spark(is_unicode=False)
+    return row
 
 
 def print_explanations(rows: Sequence[Row], console: Console) -> None:
