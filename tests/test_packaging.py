@@ -90,8 +90,8 @@ def test_the_wheel_holds_our_packages_and_their_data_and_no_tests(wheel: Path) -
     names = zipfile.ZipFile(wheel).namelist()
     assert {name.split("/")[0] for name in names if "dist-info" not in name} == PACKAGES
     for needed in (
-        "reports/page/templates/page.html.j2", "arkaudit/features/identity/templates/identity.html.j2", "reports/languages/fr.po",
-        "reports/languages/de.po", "reports/languages/es.po",
+        "reports/languages/fr.po", "reports/languages/de.po", "reports/languages/es.po",
+        *(str(path.relative_to(ROOT)) for package in PACKAGES for path in (ROOT / package).rglob("*.j2")),
         "crawler/spiders/arks_spider.py",
         *(f"{package}/py.typed" for package in PACKAGES),
     ):  # fmt: skip
