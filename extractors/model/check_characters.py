@@ -21,6 +21,8 @@ from extractors.model.ark import BETANUMERIC, Ark, WrittenArk, shoulder_of
 #: The alphabet of INIST (NAAN 67375): digits and upper-case consonants; 30 letters, so weaker than a prime number.
 UPPER_CASE = "0123456789BCDFGHJKLMNPQRSTVWXZ"
 
+#: Shorter names have no check character; a piece of a name passes by chance once in 29.
+SHORTEST_CHECKED = 7
 #: Number of distinct names of one shoulder from which on too few passes are evidence against check characters.
 ENOUGH_NAMES = 20
 #: Check characters are learned if this share of distinct names passes, and as many would pass by chance with at most
@@ -340,6 +342,14 @@ class Zones:
         if rule.zone is None:
             return CheckCharacter.NONE
         return CheckCharacter.PASSES if rule.zone.passes(ark.naan, ark.name) else CheckCharacter.FAILS
+
+    def confirms(self, ark: Ark | None) -> bool:
+        """Return True if the check character of *ark* passes, and its name is so long that this is no chance.
+
+        >>> Zones().confirms(Ark.parse("ark:/12148/bpt6k107371t")), Zones().confirms(Ark.parse("ark:/12148/bpt6"))
+        (True, False)
+        """
+        return ark is not None and len(ark.name) >= SHORTEST_CHECKED and self.check(ark) is CheckCharacter.PASSES
 
 
 #: The rules that are known before any ARK is read.

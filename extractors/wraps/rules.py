@@ -13,7 +13,7 @@ from functools import lru_cache
 import regex
 
 from extractors.model.ark import Ark
-from extractors.model.check_characters import CheckCharacter
+from extractors.model.check_characters import SHORTEST_CHECKED, CheckCharacter
 from extractors.model.normalize import NotAnArk
 from extractors.model.offset_map import UNSPACED
 from extractors.wraps.evidence import Evidence, Fit, completes_word, kind_of
@@ -212,9 +212,6 @@ def ark_of(text: str) -> Ark | None:
 
 
 # The rules.
-
-#: Shorter names have no check character; a piece of a name passes by chance once in 29.
-SHORTEST_CHECKED = 7
 
 _ARK_LIKE = regex.compile(r"[\p{L}\p{Nd}/.=_~%+@$*?-]|:[\p{L}\p{Nd}]")
 _LIST_MARK = regex.compile(r"[-*\p{Pd}\N{BULLET}\N{MIDDLE DOT}]+\Z")
