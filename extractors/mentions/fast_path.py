@@ -179,13 +179,12 @@ def holds_no_label(text: str) -> bool:
 def is_no_label(text: str, sign: int) -> bool:
     """Return True if the colon at *sign*, one of `label_signs`, is certainly not the colon of a label.
 
-        Valid only for a text without hidden labels (`may_hide_label`).
+    Valid only for a text without hidden labels (`may_hide_label`).
 
-        >>> from extractors.mentions.endings import LETTER_FOR_ZERO, ends_and_doubts, marked, no_ark_at
-    from extractors.mentions.labels import label_signs
-        >>> text = "A (list): link: a mark: an ark : that ark: now"
-        >>> [is_no_label(text, at) for at in label_signs(text)]
-        [True, True, True, False, False]
+    >>> from extractors.mentions.labels import label_signs
+    >>> text = "A (list): link: a mark: an ark : that ark: now"
+    >>> [is_no_label(text, at) for at in label_signs(text)]
+    [True, True, True, False, False]
     """
     before = text[sign - 1]
     if before in _NOT_K:
