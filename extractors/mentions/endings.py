@@ -19,7 +19,7 @@ from itertools import islice
 import regex
 
 from extractors.model.ark import Ark
-from extractors.model.check_characters import Zones
+from extractors.model.check_characters import CheckCharacter, Zones
 from extractors.model.documents import Block, Role
 from extractors.model.offset_map import ODD_BLANK
 from extractors.wraps.reasons import Reason
@@ -461,6 +461,35 @@ ENDINGS: tuple[Ending, ...] = (
         holds_in=in_texts_and_data,
     ),
 )
+
+
+#: Characters of an ARK, and those behind it, to which no row applies but that about digits. Most ARKs are so.
+_PLAIN = re.compile(
+    r"""
+    (?! 67375/ | .* (?: [xX]{3} | [nN]{3} | [XN]{2} | __ | /_ | \.[A-Z0-9] | [A-Z][a-z]{2,}\Z | footnote ) )
+    [0-9]{5} /
+    (?: [0-9]?[0-9a-f]{8} - (?: [0-9a-f]{4} - ){3} [0-9a-f]{12} (?! [0-9A-Za-z-] )
+      | (?= [0-9=~+_]* [A-Za-z] ) (?= [A-Za-z=~+_]* [0-9] ) [0-9A-Za-z=~+_]{5,}
+    )
+    (?: [/.] [0-9A-Za-z=~+_]+ )* (?<= [0-9A-Za-z] ) \Z
+    """,
+    re.VERBOSE,
+)
+_PLAIN_BEHIND = re.compile(r"\.?(?:[\s,;)\]>|`}]|\Z)")
+
+
+def is_plain(chars: str, text: str, end: int) -> bool:
+    """Return True if no row applies to the *chars* of an ARK that end at *end* of a text, except that about digits.
+
+    >>> is_plain("12148/btv1b84/f1.item", "", 0), is_plain("12148/xxxxx", "", 0), is_plain("12148/btv1b8", "{id}", 0)
+    (True, False, False)
+    """
+    return _PLAIN.match(chars) is not None and _PLAIN_BEHIND.match(text, end) is not None
+
+
+def may_end_in_digits(ark: Ark, check: CheckCharacter) -> bool:
+    """Return True if digits at the end of a name with a check character may be those of a note."""
+    return check in (CheckCharacter.PASSES, CheckCharacter.FAILS) and not ark.qualifier and ark.name[-1].isdigit()
 
 
 def sign_at(block: Block, text: str, pos: int) -> tuple[Ending, int] | None:

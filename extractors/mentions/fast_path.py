@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from extractors.mentions.endings import LETTER_FOR_ZERO, ends_and_doubts, marked, no_ark_at
+from extractors.mentions.endings import LETTER_FOR_ZERO, ends_and_doubts, is_plain, marked, may_end_in_digits, no_ark_at
 from extractors.mentions.labels import label_signs
 from extractors.mentions.mention import Mention
 from extractors.mentions.mention_reader import CONTEXT_CHARS
@@ -223,9 +223,12 @@ def _ark(block: Block, found: re.Match[str], at: int, zones: Zones) -> Ark | Non
     if "ark" in chars.lower() or LETTER_FOR_ZERO.search(name):
         return None
     ark = Ark(naan, name.replace("-", ""), qualifier)
-    if zones.names_shoulder(ark) or zones.check(ark) is CheckCharacter.FAILS:
+    check = zones.check(ark)
+    if zones.names_shoulder(ark) or check is CheckCharacter.FAILS:
         return None
     first, last = found.span("chars")
+    if is_plain(chars, block.text, last) and not may_end_in_digits(ark, check):
+        return ark
     text, start = marked(block, at, block.text[at:first], chars, block.text, last)
     if no_ark_at(block, text, start) is not None:
         return None

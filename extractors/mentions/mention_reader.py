@@ -11,7 +11,16 @@ from urllib.parse import unquote
 import regex
 
 from extractors.mentions.confidence import Notes, confidence_in
-from extractors.mentions.endings import LETTER_FOR_ZERO, Effect, ends_and_doubts, marked, no_ark_at, sign_at
+from extractors.mentions.endings import (
+    LETTER_FOR_ZERO,
+    Effect,
+    ends_and_doubts,
+    is_plain,
+    marked,
+    may_end_in_digits,
+    no_ark_at,
+    sign_at,
+)
 from extractors.mentions.gaps import ArkBuilder, Gaps, mapped_ark
 from extractors.mentions.mention import Mention, NamespaceMention, is_cut_from
 from extractors.mentions.open_ends import may_go_on_below
@@ -132,7 +141,8 @@ class MentionReader:
             return None
         if not _SOME_NAME.search(unquote(name.lstrip("/").partition("/")[0])):
             return self._namespace(slash)
-        if not self._is_ark_by_table():
+        is_by_rules = is_plain(self._builder.chars, self._text, self._builder.end)
+        if not is_by_rules and not self._is_ark_by_table():
             return None
         name = self._builder.name
         if len(name) > MOST_NAME_CHARS:
@@ -143,10 +153,11 @@ class MentionReader:
             return self._namespace(slash)
         if self._zones.names_shoulder(ark):
             return self._namespace(slash)
-        for _ in range(_MOST_ENDS):
-            longer, ark = ark, self._end_by_table(ark)
-            if ark == longer:
-                break
+        if not is_by_rules or may_end_in_digits(ark, self._zones.check(ark)):
+            for _ in range(_MOST_ENDS):
+                longer, ark = ark, self._end_by_table(ark)
+                if ark == longer:
+                    break
         if _ELLIPSIS.match(self._text, self._builder.end) and self._zones.check(ark) is not CheckCharacter.PASSES:
             shortened = self._namespace(slash) if any(map(str.isdigit, ark.name)) and self._linked is None else None
             return replace(shortened, is_shortened=True) if shortened else None
