@@ -57,11 +57,6 @@ def in_texts_and_data(block: Block) -> bool:
     return block.role in (Role.TEXT, Role.STRUCTURED_DATA)
 
 
-def on_pages(block: Block) -> bool:
-    """Return True for the text of a page."""
-    return block.role is Role.TEXT and block.page is not None
-
-
 @dataclass(frozen=True, slots=True)
 class Ending:
     """A row of the table."""

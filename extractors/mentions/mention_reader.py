@@ -26,7 +26,7 @@ from extractors.mentions.mention import Mention, NamespaceMention, is_cut_from
 from extractors.mentions.open_ends import may_go_on_below
 from extractors.mentions.resolvers import WrittenResolver, resolver_before
 from extractors.model.ark import BETANUMERIC, Ark, Remark
-from extractors.model.check_characters import CheckCharacter, lower_case_form
+from extractors.model.check_characters import CheckCharacter
 from extractors.model.documents import Block, Role
 from extractors.model.normalize import NotAnArk
 from extractors.model.offset_map import ODD_BLANK, PARAGRAPH, RIGHT_TO_LEFT, WRAP, OffsetMap
@@ -447,7 +447,7 @@ class MentionReader:
         if meant != ark and self._zones.check(meant) is self._zones.check(ark) is CheckCharacter.PASSES:
             notes.mark_likely(Reason.LETTER_FOR_ZERO)
             notes.note_alternative(str(meant))
-        if self._written_label.isupper() and lower_case_form(self._written_label + self._builder.chars, ark):
+        if self._written_label.isupper() and (ark.name + ark.qualifier).isupper():  # names are case-sensitive
             notes.mark_likely(Reason.ALL_CAPITALS)
             notes.note_alternative(str(ark).lower())
 

@@ -16,7 +16,7 @@ from functools import lru_cache
 from itertools import count, islice
 from operator import mul
 
-from extractors.model.ark import BETANUMERIC, Ark, WrittenArk, shoulder_of
+from extractors.model.ark import BETANUMERIC, Ark, shoulder_of
 
 #: The alphabet of INIST (NAAN 67375): digits and upper-case consonants; 30 letters, so weaker than a prime number.
 UPPER_CASE = "0123456789BCDFGHJKLMNPQRSTVWXZ"
@@ -465,20 +465,6 @@ def series_of(name: str) -> str | None:
     """
     numbered = _NUMBERED.match(name.lower())
     return numbered["series"] if numbered else None
-
-
-def lower_case_form(written: str, ark: Ark) -> Ark | None:
-    """Return the lower-case form of *ark* if it was written all in capitals; None otherwise.
-
-    Names are case-sensitive: the form is an alternative, never a correction (ARK FAQ).
-
-    >>> str(lower_case_form("ARK:/12148/BTV1B8449691V", Ark.parse("ARK:/12148/BTV1B8449691V")))
-    'ark:12148/btv1b8449691v'
-    >>> lower_case_form("ark:/67375/6H6-N49F7FRR-Q", Ark.parse("ark:/67375/6H6-N49F7FRR-Q")) is None
-    True
-    """
-    label = parts.label if (parts := WrittenArk.parse(written)) else ""
-    return Ark.parse(str(ark).lower()) if label.isupper() and (ark.name + ark.qualifier).isupper() else None
 
 
 def _single_edits(naan: str, name: str, zone: Zone) -> Iterator[tuple[str, Edit]]:
