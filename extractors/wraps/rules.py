@@ -257,7 +257,7 @@ _SENTENCE_START = regex.compile(
 _ORDINAL = regex.compile(r"\d{1,4}(?:st|nd|rd|th|er|ère|ème)(?![\p{L}\p{Nd}])")
 _SCHEME = regex.compile(r"[a-z]+:", regex.IGNORECASE)
 _NAME_PART = regex.compile(r"[\p{L}\p{Nd}=~*+@_$]*")
-_CONSONANTS_ONLY = regex.compile(r"[b-df-hj-np-tv-xz]+")
+_CONSONANTS_ONLY = regex.compile(r"[b-df-hj-np-tv-xz]+\W*")
 #: Small letters without a vowel: more are no abbreviation.
 _LONGEST_ABBREVIATION = 4
 _WORD = regex.compile(r"\p{L}++(?:['’-]\p{L}++)*+[.,;:!?)\]»”’\"']*+\Z")
@@ -428,7 +428,7 @@ def structure_before(wrap: Wrap, _: Evidence) -> WrapDecision | None:
 def word_follows(wrap: Wrap, _: Evidence) -> WrapDecision | None:
     if not _WORD.match(wrap.right):
         return None
-    if _CONSONANTS_ONLY.fullmatch(wrap.next_part) and (wrap.is_full or len(wrap.next_part) > _LONGEST_ABBREVIATION):
+    if _CONSONANTS_ONLY.fullmatch(wrap.right) and (wrap.is_full or len(wrap.next_part) > _LONGEST_ABBREVIATION):
         return WrapDecision(True, Reason.CONSONANTS_FOLLOW, Confidence.AMBIGUOUS)
     return WrapDecision(False, Reason.ENDS_BEFORE_WORD, Confidence.LIKELY)
 
