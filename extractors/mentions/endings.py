@@ -4,7 +4,7 @@ Each row has a pattern, its effect, and the blocks in which it holds. Its exampl
 counter-example doesn't: both are tests. `tools/rent.py` lists the rows that change no result.
 
 The patterns of `ENDINGS` are searched in a *marked text*: the characters of an ARK after its label, in ``⟨⟩``, between
-the texts before and behind them: ``see ark:/⟨12148/bpt6k10⟩.12 Then``. Those of `SIGNS` are tried during reading, at
+the texts before and after them: ``see ark:/⟨12148/bpt6k10⟩.12 Then``. Those of `SIGNS` are tried during reading, at
 a sign in the text.
 """
 
@@ -87,7 +87,7 @@ class Ending:
         return self.effect is Effect.ENDS_BEFORE or (passes and not self.by_check)
 
 
-#: The characters of a marked text before its mention, and behind it.
+#: The characters of a marked text before its mention, and after it.
 _BEFORE_CHARS, _BEHIND_CHARS = 64, 100
 
 
@@ -204,7 +204,7 @@ ENDINGS: tuple[Ending, ...] = (
         "⟦ark:/67531/metadc107835/f12.item⟧",
     ),
     Ending(
-        "wild-cards behind a letter",
+        "wild-cards after a letter",
         Effect.NO_ARK,
         re.compile(r"(?<=[/.])[A-Za-z]⟩(?:\*\*|___|\?{3}|\[?(?:\.{3}|…))"),
         "⟦ark:/67531/metadc107835⟧/f*** and ⟦ark:/67531/metadc107835⟧/f[...]",
@@ -316,7 +316,7 @@ ENDINGS: tuple[Ending, ...] = (
         holds_in=in_texts,
     ),
     Ending(
-        "suffix behind a colon",
+        "suffix after a colon",
         Effect.ENDS_BEFORE,
         regex.compile(rf":(?=\p{{Ll}}{{1,4}}⟩)(?<={_PROSE}[^/⟩]{{1,40}}/(?=[^⟩]*[0-9])[^⟩]{{3,}}[0-9A-Za-z]:)"),
         "osoitteessa ⟦ark:/21547/x5tk9⟧:ssa",
@@ -345,7 +345,7 @@ ENDINGS: tuple[Ending, ...] = (
         holds_in=in_texts,
     ),
     Ending(
-        "word behind a hyphen",
+        "word after a hyphen",
         Effect.LIKELY,
         regex.compile(
             r"-(?=[a-z]{3,}⟩)(?<=⟨[^/⟩]{1,40}/(?=[a-z]*[0-9])[0-9a-z]{4,}-)"
@@ -357,7 +357,7 @@ ENDINGS: tuple[Ending, ...] = (
         holds_in=in_texts,
     ),
     Ending(
-        "capitalized word behind a full stop",
+        "capitalized word after a full stop",
         Effect.LIKELY,
         regex.compile(r"\.(?=[A-Z][a-z]+⟩)(?<=⟨[^/⟩]{1,40}/[^⟩]*[0-9][^⟩]*\.)"),
         "| ⟦ark:/67531/metadc107838.See⟧ |",
@@ -366,7 +366,7 @@ ENDINGS: tuple[Ending, ...] = (
         holds_in=in_texts,
     ),
     Ending(
-        "number behind a full stop",
+        "number after a full stop",
         Effect.LIKELY,
         regex.compile(
             rf"\.(?={_NUMBER_OF_NOTE}{_NEXT_SENTENCE})|\.(?={_NUMBER_OF_NOTE}(?:\f|\s*\n\s*\n|\s*\Z))(?<={_PROSE}[^⟩]*\.)"
@@ -377,7 +377,7 @@ ENDINGS: tuple[Ending, ...] = (
         holds_in=in_texts,
     ),
     Ending(
-        "number behind a colon",
+        "number after a colon",
         Effect.LIKELY,
         regex.compile(r":(?=[0-9])(?<=⟨(?:[^⟩]*[0-9A-Za-z]{4}|[^/⟩]{1,40}/[^⟩]*/[^⟩]*):)"),
         "⟦ark:/67531/metadc107835:12⟧ there",
@@ -458,7 +458,7 @@ ENDINGS: tuple[Ending, ...] = (
 )
 
 
-#: Characters of an ARK, and those behind it, to which no row applies but that about digits. Most ARKs are so.
+#: Characters of an ARK, and those after it, to which no row applies but that about digits. Most ARKs are so.
 _PLAIN = re.compile(
     r"""
     (?! 67375/ | .* (?: [xX]{3} | [nN]{3} | [XN]{2} | __ | /_ | \.[A-Z0-9] | [A-Z][a-z]{2,}\Z | footnote ) )
