@@ -183,7 +183,7 @@ ENDINGS: tuple[Ending, ...] = (
         ),
         "picarones import iiif https://gallica.bnf.fr/ark:/12148/xxx/manifest.json",
         "⟦ark:/67531/xxl⟧",
-        source="maribakulj/picarones, README (import iiif …/ark:/12148/xxx/manifest.json)",
+        source="maribakulj/Picarones, README (import iiif …/ark:/12148/xxx/manifest.json)",
     ),
     Ending(
         "word for a name",
@@ -231,6 +231,7 @@ ENDINGS: tuple[Ending, ...] = (
         re.compile(r"%(?:0[0-9]?)?[sdi](?![0-9A-Za-z])|%⟩\("),
         "⟦ark:/67531/metadc107835⟧/p%03d.jpg and ark:/67531/metadc%d",
         "⟦ark:/67531/x5%C3%A9⟧",
+        source="public programs for Gallica (https://gallica.bnf.fr/ark:/12148/%s/f%s.item)",
     ),
     Ending(
         "variable in brackets",
@@ -271,7 +272,7 @@ ENDINGS: tuple[Ending, ...] = (
         ),
         "'ark:/53355/cla*' and 'ark:/53355/clb%' and \"ark:/67531/cb\" + number and ark:/53355/cl0100?????",
         "'⟦ark:/53355/clb⟧'",
-        source="public programs for Gallica ('https://gallica.bnf.fr/ark:/12148/cb' + id)",
+        source="public programs that join identifiers of Wikidata (P268) to https://catalogue.bnf.fr/ark:/12148/cb",
     ),
     Ending(
         "text of a query",
