@@ -141,8 +141,8 @@ class MentionReader:
             return None
         if not _SOME_NAME.search(unquote(name.lstrip("/").partition("/")[0])):
             return self._namespace(slash)
-        is_by_rules = is_plain(self._builder.chars, self._text, self._builder.end)
-        if not is_by_rules and not self._is_ark_by_table():
+        needs_table = not is_plain(self._builder.chars, self._text, self._builder.end)
+        if needs_table and not self._is_ark_by_table():
             return None
         name = self._builder.name
         if len(name) > MOST_NAME_CHARS:
@@ -153,7 +153,7 @@ class MentionReader:
             return self._namespace(slash)
         if self._zones.names_shoulder(ark):
             return self._namespace(slash)
-        if not is_by_rules or may_end_in_digits(ark, self._zones.check(ark)):
+        if needs_table or may_end_in_digits(ark, self._zones.check(ark)):
             for _ in range(_MOST_ENDS):
                 longer, ark = ark, self._end_by_table(ark)
                 if ark == longer:

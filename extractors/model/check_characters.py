@@ -293,8 +293,6 @@ class Zones:
 
     learned: Mapping[Key, CheckCharacterRule] = field(default_factory=dict)
     """By NAAN and primordinal shoulder."""
-    known: Mapping[Key, CheckCharacterRule] = field(default_factory=lambda: KNOWN_RULES)
-    """By NAAN and the first two characters of a name; None for every name."""
     declared: Mapping[str, bool] = field(default_factory=lambda: DECLARED)
     """By NAAN: True if its names have check characters, False if they have none."""
 
@@ -314,7 +312,7 @@ class Zones:
         <Zone.NAAN_AND_NAME: 'naan-and-name'>
         """
         learned = self.learned.get((naan, shoulder_of(name))) if self.learned else None
-        rule = self.known.get((naan, name[:2])) or self.known.get((naan, None))
+        rule = KNOWN_RULES.get((naan, name[:2])) or KNOWN_RULES.get((naan, None))
         if learned is not None and (rule is None or rule.seen <= learned.seen):
             rule = learned
         has_check = self.declared.get(naan)
@@ -332,7 +330,7 @@ class Zones:
             return False
         key = ark.naan, ark.name
         is_type = ark.naan == "61903" and _FAMILY_TYPE.fullmatch(ark.name) is not None
-        return is_type or key in SHOULDERS or key in self.known or key in self.learned
+        return is_type or key in SHOULDERS or key in KNOWN_RULES or key in self.learned
 
     def check(self, ark: Ark) -> CheckCharacter:
         """Return the result of testing the last character of the base name, if a rule applies."""
