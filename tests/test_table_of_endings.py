@@ -68,8 +68,12 @@ def test_rent_counts_the_texts_that_a_row_changes() -> None:
         Text("c.txt", (Block("see ark:/67531/x5{id} there"),), frozenset()),
     ]
     rows = [row for row in ENDINGS if row.name in ("word for a name", "variable in brackets", "star of a note")]
-    found = {rent.row.name: (rent.vectors, rent.documents, rent.bad) for rent in rents(rows, texts)}
-    assert found == {"word for a name": (1, 0, 1), "variable in brackets": (0, 1, 1), "star of a note": (0, 0, 0)}
+    found = {rent.row.name: (rent.vectors, rent.documents, rent.certain, rent.bad) for rent in rents(rows, texts)}
+    assert found == {
+        "word for a name": (1, 0, 1, 1),
+        "variable in brackets": (0, 1, 1, 1),
+        "star of a note": (0, 0, 0, 0),
+    }
 
 
 part = st.text("0123456789abcdefinmoprtxXNA=_-", min_size=1, max_size=12)

@@ -4,8 +4,9 @@
     python tools/rent.py            print a line for each row; rows that change nothing are last
     python tools/rent.py NAME …     only these rows
 
-A row changes a vector or a document of the corpus if any mention in it differs. A change is bad if a mention is certain
-of an ARK that isn't there with all rows, or, in the corpus, that its truth doesn't have. Examples of rows don't count.
+A row changes a vector or a document of the corpus if any mention in it differs. The third column counts those in which
+a mention becomes certain. That is bad if its ARK isn't there with all rows, or, in the corpus, if the truth doesn't have
+it. Examples of rows don't count.
 """
 
 from __future__ import annotations
@@ -74,6 +75,8 @@ class Rent:
     row: Ending
     vectors: int
     documents: int
+    certain: int
+    """Texts in which a mention becomes certain."""
     bad: int
 
 
@@ -146,28 +149,30 @@ def rents(rows: Sequence[Ending], texts: Sequence[Text]) -> Iterator[Rent]:
         for current[0], text in enumerate(texts):
             facts.append(text.facts())
     for row in rows:
-        changed = in_documents = bad = 0
+        changed = in_documents = certain = bad = 0
         with without(row):
             for at in sorted(occurrences[row.name]):
                 text, before, after = texts[at], facts[at], texts[at].facts()
                 changed += after != before and text.arks is None
                 in_documents += after != before and text.arks is not None
                 right = text.arks if text.arks is not None else {ark for ark, _, _ in before}
-                bad += any(
-                    fact not in before and fact[2] is Confidence.CERTAIN and fact[0] not in right for fact in after
-                )
-        yield Rent(row, changed, in_documents, bad)
+                new = {ark for ark, _, confidence in set(after) - set(before) if confidence is Confidence.CERTAIN}
+                certain += bool(new)
+                bad += not new <= right
+        yield Rent(row, changed, in_documents, certain, bad)
 
 
 def main(names: Sequence[str]) -> int:
     """Print the rent of the rows with these *names*, or of all; return 0."""
     texts = [*vectors(), *documents()]
     rows = [row for row in (*SIGNS, *ENDINGS) if not names or row.name in names]
-    found = sorted(rents(rows, texts), key=lambda rent: (rent.bad, rent.documents, rent.vectors), reverse=True)
-    print("vectors documents bad  seen  row")
+    found = sorted(
+        rents(rows, texts), key=lambda rent: (rent.bad, rent.certain, rent.documents, rent.vectors), reverse=True
+    )
+    print("vectors documents certain bad  seen  row")
     for rent in found:
         seen = "-" if rent.row.source == UNSEEN else "yes"
-        print(f"{rent.vectors:7} {rent.documents:9} {rent.bad:3}  {seen:4}  {rent.row.name}")
+        print(f"{rent.vectors:7} {rent.documents:9} {rent.certain:7} {rent.bad:3}  {seen:4}  {rent.row.name}")
     return 0
 
 
