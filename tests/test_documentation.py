@@ -1,5 +1,6 @@
 """The documentation as a site, and as manual pages."""
 
+import inspect
 import re
 import subprocess
 import sys
@@ -18,6 +19,7 @@ from pydantic import BaseModel
 from arkaudit.configuration.config_files import config_type
 from crawler.model.crawl_requests import SourceKind
 from crawler.sources.links import Rule
+from extractors.mentions.confidence import confidence_in
 from tests.loopback import ON_LOOPBACK, run_command, select
 from tools.documentation.generated import GENERATED, ROOT
 
@@ -30,6 +32,12 @@ def run_module(*command: str | Path) -> None:
 @pytest.mark.parametrize("place", GENERATED)
 def test_generated_page_is_current(place: str) -> None:
     assert (ROOT / place).read_text("utf-8") == GENERATED[place](), "run: make generated"
+
+
+def test_page_about_extraction_quotes_the_definition_of_certain() -> None:
+    definition = (inspect.getdoc(confidence_in) or "").partition("It is certain\n")[2]
+    page = (ROOT / "docs" / "extraction.md").read_text("utf-8")
+    assert definition.strip() in page, "quote the docstring of confidence_in in docs/extraction.md"
 
 
 def setting_names(section: type[BaseModel]) -> Iterator[str]:

@@ -8,21 +8,10 @@ from __future__ import annotations
 
 import re
 
+from extractors.mentions.endings import LETTER_FOR_ZERO, ends_and_doubts, is_plain, marked, may_end_in_digits, no_ark_at
 from extractors.mentions.labels import label_signs
 from extractors.mentions.mention import Mention
-from extractors.mentions.mention_reader import (
-    COMPOUND,
-    CONTEXT_CHARS,
-    GLUED_SENTENCE,
-    INCOMPLETE_NAME,
-    LETTER_FOR_ZERO,
-    PORT_PATH,
-    REST_VARIES,
-    SHORT_NAME,
-    VARIABLE,
-    is_placeholder,
-    shorter_names,
-)
+from extractors.mentions.mention_reader import CONTEXT_CHARS
 from extractors.mentions.open_ends import GUTTER_CHARS, interruptions_of, may_go_on_below
 from extractors.model.ark import Ark
 from extractors.model.check_characters import CheckCharacter, Zones
@@ -54,8 +43,7 @@ _VISIBLE = r"[!-$'-\[\]-~\xa1-\xac\xae-\u02ff\u0370-\u058f\u2010-\u2027\u4e00-\u
 _END = rf"""
     \.?
     (?: [ ]{{1,40}} (?= {_VISIBLE} )
-      | [)\]}}>|;`] | <(?!\w{{1,20}}>)          # "<id>" is a variable
-      | ["'] (?! [\s,+.&\\_]{{1,80}}+ [A-Za-z]{{0,2}} ["'] (?! https?: | ark: ) )
+      | [)\]}}>|;`"'<]
       | , (?= [ \r\n] | [!-$'-.:-\[\]-~] | \Z )
       | [:!] (?: \Z | [ ]{{1,40}} (?= {_VISIBLE} ) )
       | (?P<paragraph> [ ]{{0,40}} \r?\n [ ]{{0,40}} (?: \r?\n [ ]{{0,40}} ){{1,4}} ) (?= {_VISIBLE} )
@@ -115,7 +103,7 @@ def clean_value(block: Block, zones: Zones) -> Mention | None:
         return None
     if block.following or block.is_recognized:
         return None
-    ark = _ark(found, zones)
+    ark = _ark(block, found, 0, zones)
     if ark is None:
         return None
     resolver = found["resolver"]
@@ -151,7 +139,7 @@ def clean_mention(block: Block, first: int, start: int, end: int, zones: Zones) 
     last = found.end("chars")
     if (at - 2 < start and start) or (block.page is not None and not _may_be_on_page(block, found)):
         return None
-    if block.is_recognized or (block.following and block.is_blank_after(last)) or REST_VARIES.match(text, last):
+    if block.is_recognized or (block.following and block.is_blank_after(last)):
         return None
     if block.seams or (block.page_breaks and any(at < page_break < last for page_break in block.page_breaks)):
         return None
@@ -160,8 +148,8 @@ def clean_mention(block: Block, first: int, start: int, end: int, zones: Zones) 
     is_at_line_end = found["paragraph"] or not _WITHIN_LINE.search(text, max(0, at - GUTTER_CHARS), at)
     if is_at_line_end and at and interruptions_of(block):
         return None
-    ark = _ark(found, zones)
-    if ark is None or shorter_names(ark, block, zones):
+    ark = _ark(block, found, at, zones)
+    if ark is None:
         return None
     written = text[at:last]
     return Mention(
@@ -228,22 +216,22 @@ def may_hide_label(text: str, start: int, end: int) -> bool:
     return _MAY_HIDE.search(text, start, end) is not None
 
 
-def _ark(found: re.Match[str], zones: Zones) -> Ark | None:
-    """Return the ARK of a match; None for another label, a placeholder, a shoulder or a doubtful name."""
+def _ark(block: Block, found: re.Match[str], at: int, zones: Zones) -> Ark | None:
+    """Return the ARK of a match that begins *at*; None for another label, a shoulder, or any row of the table."""
     chars, naan, name, qualifier = found.group("chars", "naan", "name", "qualifier")
-    if "ark" in chars.lower() or is_placeholder(chars) or VARIABLE.search(chars):
+    if "ark" in chars.lower() or LETTER_FOR_ZERO.search(name):
         return None
     ark = Ark(naan, name.replace("-", ""), qualifier)
-    is_compound = "-" in name and COMPOUND.fullmatch(name) is not None
-    is_odd = (
-        SHORT_NAME.fullmatch(name)
-        or PORT_PATH.match(chars)
-        or GLUED_SENTENCE.search(chars)
-        or LETTER_FOR_ZERO.search(name)
-        or INCOMPLETE_NAME.match(chars)
-    )
-    is_doubtful = is_compound or is_odd or zones.names_shoulder(ark) or zones.check(ark) is CheckCharacter.FAILS
-    return None if is_doubtful else ark
+    check = zones.check(ark)
+    if zones.names_shoulder(ark) or check is CheckCharacter.FAILS:
+        return None
+    first, last = found.span("chars")
+    if is_plain(chars, block.text, last) and not may_end_in_digits(ark, check):
+        return ark
+    text, start = marked(block, at, block.text[at:first], chars, block.text, last)
+    if no_ark_at(block, text, start) is not None:
+        return None
+    return None if any(ends_and_doubts(block, text, start, ark, zones)) else ark
 
 
 def _resolver_start(text: str, first: int) -> int:

@@ -9,11 +9,11 @@ from urllib.parse import unquote
 
 import regex
 
+from extractors.mentions.confidence import Notes
 from extractors.mentions.open_ends import interruptions_of
 from extractors.model.ark import Ark
 from extractors.model.check_characters import CheckCharacter
 from extractors.model.documents import Block, Role
-from extractors.model.normalize import with_hyphens
 from extractors.model.offset_map import ODD_BLANK, RIGHT_TO_LEFT, WRAP, OffsetMap
 from extractors.wraps.evidence import Evidence
 from extractors.wraps.reasons import Reason
@@ -23,14 +23,12 @@ from extractors.wraps.rules import (
     Wrap,
     WrapDecision,
     another_identifier,
-    ark_of,
     check_character_decides,
     decide,
     first_decision,
     is_next_item,
     is_numbered,
     lacks_hyphen,
-    no_name_yet,
     nothing_follows,
     shape_decides,
     slack_in_text,
@@ -142,73 +140,23 @@ def mapped_ark(text: str, start: int, *, is_file_name: bool) -> list[Piece]:
     return [(naan[0], *naan.span()), ("/", naan.end(), naan.end() + 1), (chars, *name.span())]
 
 
-# Notes about one mention: decisions, repairs, and alternative readings.
-
-
-@dataclass(slots=True)
-class Notes:
-    """The decisions, repairs and alternatives of one mention."""
-
-    decisions: list[WrapDecision] = field(default_factory=list)
-    repairs: list[str] = field(default_factory=list)
-    alternatives: dict[Ark, str] = field(default_factory=dict)
-    """Alternative readings as written: some resolvers need the hyphens."""
-    is_beyond_name: bool = False
-    """True if the extent of the qualifier is doubtful: no check character covers it."""
-    is_odd: bool = False
-    """True if something other than its end is doubtful, such as its form."""
-
-    def note_decision(self, decision: WrapDecision, *, otherwise: str) -> None:
-        """Note a *decision*; the opposite decision would give the reading *otherwise*."""
-        self.decisions.append(decision)
-        if decision.confidence is not Confidence.CERTAIN:
-            self.note_alternative(otherwise)
-
-    def mark_likely(self, reason: Reason) -> None:
-        """Mark the mention as only likely for a *reason* other than its end."""
-        self.decisions.append(WrapDecision(True, reason, Confidence.LIKELY))
-        self.is_odd = True
-
-    def note_repair(self, repair: str) -> None:
-        """Note that *repair* was made."""
-        if repair not in self.repairs:
-            self.repairs.append(repair)
-
-    def note_alternative(self, form: str) -> None:
-        """Note *form* as an alternative, if it is an ARK."""
-        written = form.rstrip(".,;:!?)-")
-        if other := ark_of(written):
-            self.alternatives.setdefault(other, with_hyphens(written))
-
-    @property
-    def confidence(self) -> Confidence:
-        """The confidence of the least certain decision."""
-        return min((decision.confidence for decision in self.decisions), default=Confidence.CERTAIN)
-
-    @property
-    def reason(self) -> Reason:
-        """The reason of the least certain decision."""
-        weakest = min(self.decisions, key=lambda decision: decision.confidence, default=None)
-        return weakest.reason if weakest else Reason.COMPLETE
-
-
 _TOKEN = regex.compile(rf"[^\s{ODD_BLANK}<>\"“”‘«»|\\^`{{}}\[\]()]*")
 _BEYOND_CHARS = 12
 _LONGEST_WORD = 300
 #: The look-alikes of a hyphen that are also punctuation.
 _DASHES = "\N{EN DASH}\N{EM DASH}\N{HORIZONTAL BAR}"
-_BLANK_RULES = (no_name_yet, whole_elsewhere, check_character_decides)
 _DASH_RULES = (another_identifier, whole_elsewhere, check_character_decides, shape_decides, word_follows)
-#: A possible rest of a name after a blank that may be typography.
+#: A possible rest of a name after a no-break space.
 _RESTS = regex.compile(r"(?=[^\s]*\d)[\p{L}\d/=_.-]")
-#: The repair noted for each kind of gap inside an ARK.
-_REPAIRS = {WRAP: "line wrap", " ": "blank", ODD_BLANK: "no-break space"}
 _NEAR_CHARS = 100
 _OWN_HYPHENS = re.compile(r"-|[0-9]:[0-9]:")
 #: A piece of a name after a wrong blank; a single consonant may be a check character.
 _PIECE = re.compile(r"(?=[a-z]*[0-9]|[^\saeiouy](?![0-9A-Za-z]))[0-9a-z]{1,40}(?![0-9A-Za-z])")
-#: A name that a wrong blank separates from its NAAN; words and years have fewer letters or digits.
-_WHOLE_NAME = re.compile(r"(?=[0-9]*[a-z])(?=[a-z]*[0-9][0-9a-z]*[0-9])[0-9a-z]{6,40}(?![0-9A-Za-z-])")
+#: Wrong blanks between a NAAN and its name, perhaps around the slash; words and years have fewer letters or digits.
+_BLANKS_BEFORE_NAME = re.compile(
+    rf"[ {ODD_BLANK}](?:(?P<slash>/)[ {ODD_BLANK}]?)?"
+    r"(?P<name>(?=[0-9]*[a-z])(?=[a-z]*[0-9][0-9a-z]*[0-9])[0-9a-z]{6,40})(?![0-9A-Za-z-])"
+)
 #: Maximum number of gaps in an ARK: no typesetter breaks an identifier over more lines.
 _MOST_GAPS = 8
 #: Lines of a text whose pages someone numbered are ragged.
@@ -243,24 +191,36 @@ class Gaps:
         self._is_encoded = is_encoded
         self._bracket_end = bracket_end
 
-    def continues_after(self, pos: int) -> bool:
-        """Return True if the ARK continues after the wrap or odd blank at *pos*, and remove a typesetter's hyphen."""
+    def end_of_gap(self, pos: int) -> int:
+        """Return the end of the wrap or blank at *pos* if the ARK continues after it, else *pos*."""
+        if self._text[pos] == WRAP:
+            return pos + 1 if self._continues_after_wrap(pos) else pos
+        after = self._end_of_wrong_blank(pos)
+        if after == pos and self._text[pos] == ODD_BLANK:
+            wrap = self._wrap(pos)
+            is_clear = not _RESTS.match(wrap.right) or "\t" in self._offsets.written_at(pos)
+            confidence = Confidence.CERTAIN if is_clear else Confidence.LIKELY
+            self._note_decision(WrapDecision(False, Reason.ENDS_AT_SPACE, confidence), wrap)
+        return after
+
+    def _continues_after_wrap(self, pos: int) -> bool:
+        """Return True if the ARK continues after the wrap at *pos*, and remove a typesetter's hyphen."""
         if len(self._notes.decisions) >= _MOST_GAPS:
             return False
-        gap, wrap, at = self._text[pos], self._wrap(pos), self._offsets.source_offset(pos)
-        is_plain = gap == WRAP and self._is_plain(pos)
+        wrap, at = self._wrap(pos), self._offsets.source_offset(pos)
+        is_plain = self._is_plain(pos)
         if is_plain and not wrap.hyphen and is_next_item(self._block.text, at):
             return False
         is_next_number = is_plain and is_numbered(self._block.text, at)
-        wrap = replace(wrap, is_numbered=is_next_number, is_interrupted=gap == WRAP and not is_plain)
-        decision = self._over_wrap(wrap, pos) if gap == WRAP else self._over_blank(wrap, pos)
-        if gap == WRAP and RIGHT_TO_LEFT.search(self._text, max(0, pos - _NEAR_CHARS), pos + _NEAR_CHARS):
+        wrap = replace(wrap, is_numbered=is_next_number, is_interrupted=not is_plain)
+        decision = self._over_wrap(wrap, pos)
+        if RIGHT_TO_LEFT.search(self._text, max(0, pos - _NEAR_CHARS), pos + _NEAR_CHARS):
             self._notes.mark_likely(Reason.RIGHT_TO_LEFT_LINE_END)
             self._notes.note_alternative(wrap.left if decision.join else wrap.left + wrap.right)
         self._notes.is_beyond_name |= wrap.is_beyond_name and decision.reason != Reason.ENDS_BEFORE_OTHER_TEXT
         self._note_decision(decision, wrap)
         if decision.join:
-            self._notes.note_repair(_REPAIRS[gap])
+            self._notes.note_repair("line wrap")
             self._cut_hyphen_of(wrap)
             if not wrap.hyphen and lacks_hyphen(wrap):
                 self._builder.add("-", pos, pos)
@@ -272,43 +232,35 @@ class Gaps:
             self._builder.cut(1)
             self._notes.note_repair("hyphen at line wrap")
 
-    def continues_over_blank(self, pos: int) -> bool:
-        """Return True if the blank at *pos* was inserted by mistake.
+    def _end_of_wrong_blank(self, pos: int) -> int:
+        """Return the end of a blank at *pos* that was inserted by mistake; *pos* for any other.
 
         Before a name, by the name's characters, unless its check character fails; in a name, by the check character.
         """
-        if not (self._builder.chars and _PIECE.match(self._text, pos + 1)):
-            return False
-        wrap, zones = self._wrap(pos), self._evidence.zones
-        begins_name = self._builder.ends_with("/") and not self._builder.name and _WHOLE_NAME.match(self._text, pos + 1)
-        decided = check_character_decides(wrap, self._evidence)
-        is_whole = decided is not None and decided.join and decided.confidence is Confidence.CERTAIN
-        joined = wrap.joined_ark
-        if joined is None or not (is_whole or (begins_name and zones.check(joined) is not CheckCharacter.FAILS)):
-            return False
+        builder, zones = self._builder, self._evidence.zones
+        if not builder.chars:
+            return pos
+        if builder.name:
+            wrap = self._wrap(pos)
+            decided = check_character_decides(wrap, self._evidence) if _PIECE.match(self._text, pos + 1) else None
+            if decided is None or not decided.join or decided.confidence is not Confidence.CERTAIN:
+                return pos
+            self._notes.note_alternative(wrap.left)
+            self._cut_hyphen_of(wrap)
+            after = pos + 1
+        else:
+            blanks = _BLANKS_BEFORE_NAME.match(self._text, pos)
+            if blanks is None or (blanks["slash"] is None) is not builder.ends_with("/"):
+                return pos
+            naan = builder.chars.rstrip("/")
+            if zones.check(Ark(naan, blanks["name"])) is CheckCharacter.FAILS:
+                return pos
+            if blanks["slash"]:
+                builder.add("/", *blanks.span("slash"))
+            after = blanks.start("name")
         self._notes.note_repair("blank")
         self._notes.mark_likely(Reason.SPACE_IN_NAME)
-        self._notes.note_alternative(wrap.left)
-        self._cut_hyphen_of(wrap)
-        return True
-
-    def continues_over_literals(self, after: int, between: str) -> bool:
-        """Return True if the ARK continues in the next string literal, which begins at *after*.
-
-        An operator *between* the literals joins them, whatever they contain, and a line break joins them unless a word
-        follows. Without either they may be two values.
-        """
-        if len(self._notes.decisions) >= _MOST_GAPS:
-            return False
-        wrap = self._wrap(after - 1)
-        rules = (another_identifier, *_BLANK_RULES, shape_decides, *(() if between.strip() else (word_follows,)))
-        unsure = WrapDecision(between != "", Reason.STRING_LITERALS, Confidence.LIKELY)
-        decision = self._first_decision(rules, wrap) or unsure
-        self._notes.is_beyond_name |= wrap.is_beyond_name
-        self._note_decision(decision, wrap)
-        if decision.join:
-            self._notes.note_repair("string literals")
-        return decision.join
+        return after
 
     def end_at_dash(self, start: int, end: int) -> int:
         """Return the end of the ARK between *start* and *end*: a dash of the surrounding sentence, or *end*.
@@ -355,16 +307,6 @@ class Gaps:
         """Return the possible break between *left* and the word that begins at *after* a dash."""
         right = _TOKEN.match(self._text, after, after + _LONGEST_WORD)[0]
         return Wrap(left, right, hyphen=False, line_slack=0)
-
-    def _over_blank(self, wrap: Wrap, pos: int) -> WrapDecision:
-        is_odd = self._text[pos] == ODD_BLANK
-        is_clear = is_odd and (not _RESTS.match(wrap.right) or "\t" in self._offsets.written_at(pos))
-        ended = WrapDecision(False, Reason.ENDS_AT_SPACE, Confidence.CERTAIN if is_clear else Confidence.LIKELY)
-        if is_odd:
-            return self._first_decision(_BLANK_RULES, wrap) or ended
-        decided = self._first_decision((*_BLANK_RULES, shape_decides, word_follows), wrap)
-        goes_on = bool(_RESTS.match(wrap.right) or wrap.hyphen)
-        return decided or WrapDecision(goes_on, Reason.NARROW_GAP, Confidence.AMBIGUOUS)
 
     def _over_wrap(self, wrap: Wrap, pos: int) -> WrapDecision:
         if pos < self._bracket_end:

@@ -16,11 +16,13 @@ from functools import lru_cache
 from itertools import count, islice
 from operator import mul
 
-from extractors.model.ark import BETANUMERIC, Ark, WrittenArk, shoulder_of
+from extractors.model.ark import BETANUMERIC, Ark, shoulder_of
 
 #: The alphabet of INIST (NAAN 67375): digits and upper-case consonants; 30 letters, so weaker than a prime number.
 UPPER_CASE = "0123456789BCDFGHJKLMNPQRSTVWXZ"
 
+#: Shorter names have no check character; a piece of a name passes by chance once in 29.
+SHORTEST_CHECKED = 7
 #: Number of distinct names of one shoulder from which on too few passes are evidence against check characters.
 ENOUGH_NAMES = 20
 #: Check characters are learned if this share of distinct names passes, and as many would pass by chance with at most
@@ -291,8 +293,6 @@ class Zones:
 
     learned: Mapping[Key, CheckCharacterRule] = field(default_factory=dict)
     """By NAAN and primordinal shoulder."""
-    known: Mapping[Key, CheckCharacterRule] = field(default_factory=lambda: KNOWN_RULES)
-    """By NAAN and the first two characters of a name; None for every name."""
     declared: Mapping[str, bool] = field(default_factory=lambda: DECLARED)
     """By NAAN: True if its names have check characters, False if they have none."""
 
@@ -312,7 +312,7 @@ class Zones:
         <Zone.NAAN_AND_NAME: 'naan-and-name'>
         """
         learned = self.learned.get((naan, shoulder_of(name))) if self.learned else None
-        rule = self.known.get((naan, name[:2])) or self.known.get((naan, None))
+        rule = KNOWN_RULES.get((naan, name[:2])) or KNOWN_RULES.get((naan, None))
         if learned is not None and (rule is None or rule.seen <= learned.seen):
             rule = learned
         has_check = self.declared.get(naan)
@@ -330,7 +330,7 @@ class Zones:
             return False
         key = ark.naan, ark.name
         is_type = ark.naan == "61903" and _FAMILY_TYPE.fullmatch(ark.name) is not None
-        return is_type or key in SHOULDERS or key in self.known or key in self.learned
+        return is_type or key in SHOULDERS or key in KNOWN_RULES or key in self.learned
 
     def check(self, ark: Ark) -> CheckCharacter:
         """Return the result of testing the last character of the base name, if a rule applies."""
@@ -340,6 +340,14 @@ class Zones:
         if rule.zone is None:
             return CheckCharacter.NONE
         return CheckCharacter.PASSES if rule.zone.passes(ark.naan, ark.name) else CheckCharacter.FAILS
+
+    def confirms(self, ark: Ark | None) -> bool:
+        """Return True if the check character of *ark* passes, and its name is so long that this is no chance.
+
+        >>> Zones().confirms(Ark.parse("ark:/12148/bpt6k107371t")), Zones().confirms(Ark.parse("ark:/12148/bpt6"))
+        (True, False)
+        """
+        return ark is not None and len(ark.name) >= SHORTEST_CHECKED and self.check(ark) is CheckCharacter.PASSES
 
 
 #: The rules that are known before any ARK is read.
@@ -455,20 +463,6 @@ def series_of(name: str) -> str | None:
     """
     numbered = _NUMBERED.match(name.lower())
     return numbered["series"] if numbered else None
-
-
-def lower_case_form(written: str, ark: Ark) -> Ark | None:
-    """Return the lower-case form of *ark* if it was written all in capitals; None otherwise.
-
-    Names are case-sensitive: the form is an alternative, never a correction (ARK FAQ).
-
-    >>> str(lower_case_form("ARK:/12148/BTV1B8449691V", Ark.parse("ARK:/12148/BTV1B8449691V")))
-    'ark:12148/btv1b8449691v'
-    >>> lower_case_form("ark:/67375/6H6-N49F7FRR-Q", Ark.parse("ark:/67375/6H6-N49F7FRR-Q")) is None
-    True
-    """
-    label = parts.label if (parts := WrittenArk.parse(written)) else ""
-    return Ark.parse(str(ark).lower()) if label.isupper() and (ark.name + ark.qualifier).isupper() else None
 
 
 def _single_edits(naan: str, name: str, zone: Zone) -> Iterator[tuple[str, Edit]]:

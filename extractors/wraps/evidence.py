@@ -127,27 +127,14 @@ _FIRST_PART = regex.compile(rf"[^{_DELIMITERS}]*")
 _TWO_LETTERS = regex.compile(r"\p{L}.*\p{L}")
 
 
-_RUN = regex.compile(r"(?P<digits>\d+)|\p{L}+")
-
-
 def qualifier_words(arks: Iterable[Ark]) -> frozenset[str]:
-    """Return the words in the qualifiers of whole *arks*, without numbers and single letters, and their dotted forms.
+    """Return the words in the qualifiers of whole *arks*, without numbers and single letters.
 
     >>> sorted(qualifier_words([Ark.parse("ark:12148/bpt6k1/f42.image.r=Dumas")]))
-    ['12148/a0a0/a0.a.a=a', 'Dumas', 'image']
+    ['Dumas', 'image']
     """
-    qualified = [ark for ark in arks if ark.qualifier]
-    words = (part for ark in qualified for part in _PART.findall(ark.qualifier) if _TWO_LETTERS.search(part))
-    return frozenset([*words, *(dotted_form(ark) for ark in qualified if "." in ark.qualifier)])
-
-
-def dotted_form(ark: Ark) -> str:
-    """Return the shape of an ARK with periods, without the values of its digits and letters.
-
-    >>> dotted_form(Ark.parse("ark:/57458/SE2471.75S.713"))
-    '57458/a0.0a.0'
-    """
-    return f"{ark.naan}/{_RUN.sub(lambda run: '0' if run['digits'] else 'a', ark.name + ark.qualifier)}"
+    qualifiers = (ark.qualifier for ark in arks if ark.qualifier)
+    return frozenset(part for qualifier in qualifiers for part in _PART.findall(qualifier) if _TWO_LETTERS.search(part))
 
 
 def completes_word(qualifier: str, following: str, learned: frozenset[str]) -> bool | None:
@@ -184,7 +171,7 @@ class Evidence:
     shapes: Shapes = field(default_factory=Shapes)
     """The shapes of names of each kind."""
     qualifiers: frozenset[str] = frozenset()
-    """The words in their qualifiers, and the shapes of those with periods."""
+    """The words in their qualifiers."""
     zones: Zones = KNOWN
     """The zones of their check characters."""
     supported: Container[Ark] = frozenset()

@@ -70,7 +70,6 @@ class Reason(StrEnum):
     )
     SPACE_IN_HOST = "space-in-host", "a space in the host of its resolver was removed"
     SPACE_AFTER_LABEL = "space-after-label", "a space is between its label and its NAAN"
-    NARROW_GAP = "narrow-gap", "a gap on the page may be a space or only wide spacing"
     GAPS_ON_PAGE = "gaps-on-page", "gaps on the page, or ends of elements, are in it or after it"
     STRING_LITERALS = "string-literals", "it may continue in the next string or a variable of a program"
     DASH_FOR_HYPHEN = "dash-for-hyphen", "a dash in it is read as a hyphen"

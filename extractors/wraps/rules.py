@@ -13,7 +13,7 @@ from functools import lru_cache
 import regex
 
 from extractors.model.ark import Ark
-from extractors.model.check_characters import CheckCharacter
+from extractors.model.check_characters import SHORTEST_CHECKED, CheckCharacter
 from extractors.model.normalize import NotAnArk
 from extractors.model.offset_map import UNSPACED
 from extractors.wraps.evidence import Evidence, Fit, completes_word, kind_of
@@ -213,9 +213,6 @@ def ark_of(text: str) -> Ark | None:
 
 # The rules.
 
-#: Shorter names have no check character; a piece of a name passes by chance once in 29.
-SHORTEST_CHECKED = 7
-
 _ARK_LIKE = regex.compile(r"[\p{L}\p{Nd}/.=_~%+@$*?-]|:[\p{L}\p{Nd}]")
 _LIST_MARK = regex.compile(r"[-*\p{Pd}\N{BULLET}\N{MIDDLE DOT}]+\Z")
 #: Letters and digits that are not Latin: directly after a Latin letter or digit, they belong to the sentence.
@@ -237,18 +234,13 @@ _YEAR = regex.compile(r"(?:1[0-9]|20)\d\d[.,;:)]*\Z")
 _NUMBER = regex.compile(r"\d+[/.,;:)]*\Z")
 #: Longer than a year or a postal code.
 _LONG_NUMBER = regex.compile(r"\d{6}")
-_LONGEST_ROW_NUMBER = 2
-_CAPITAL_BEYOND = regex.compile(r" \p{Lu}")
 #: A name whose length is known: a UUID, and a name of INIST.
 _WHOLE_NAME = regex.compile(
     r"(?:(?i:[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})|67375/[0-9B-Z]{3}-[0-9B-Z]{8}-[0-9B-Z])(?![0-9A-Za-z-])"
 )
-#: A person or record of FamilySearch; some have one more character, and images another part.
+#: A person or record of FamilySearch; some have one more character.
 _FAMILY_NAME = regex.compile(r"61903/[1-3]:[12]:[0-9A-Z]{4}-[0-9A-Z]{3,4}(?![0-9A-Za-z-])")
 _PERSON = regex.compile(r"61903/[12]:1:[0-9A-Z]{4}-[0-9A-Z]{3,4}\Z")
-_FAMILY_IMAGE = regex.compile(r"61903/[1-3]:[12]:[0-9A-Z]{4}-[0-9A-Z]{4}-[0-9A-Z]{2,4}(?![0-9A-Za-z-])")
-#: Not the name of a field of data, such as ``see_also:``.
-_WORDS_JOINED = regex.compile(r"\p{L}+_\p{L}(?!\w*:\Z)")
 _MIXED = regex.compile(r"(?=.*\d)(?=.*\p{L})")
 #: The beginning of a file path in prose, not of an ARK.
 _UNIX_PATH = regex.compile(
@@ -256,26 +248,16 @@ _UNIX_PATH = regex.compile(
 )
 #: Consonants that begin no word.
 _CONSONANTS = "(?i:[b-df-hj-np-tv-xz]{5})"
-#: Letters of names, not of words: capital consonants, or capitals after a small letter (not as in LaTeX or JavaScript).
-_ODD_LETTERS = regex.compile("[B-DF-HJ-NP-TV-XZ]{5}|[a-z][A-Z]{2}")
-_NO_WORD = regex.compile(rf"{_CONSONANTS}|[\p{{L}}-]*(?:{_ODD_LETTERS.pattern})")
+_NO_WORD = regex.compile(_CONSONANTS)
 _DELIMITER_FIRST = regex.compile(rf"[/.=:_~@+][\p{{L}}\p{{Nd}}]|-(?:[A-Z]*\d|{_CONSONANTS})")
-#: The number of a footnote or an item, and the first word of its text: ``9Pieter``, ``13DUBOIS,``, ``10.Joost``.
-_FOOTNOTE = regex.compile(r"\d{1,3}[.)]?\p{Lu}(?=\p{L}*[AEIOUYaeiouy])(?:\p{Ll}{2,}|\p{Lu}{3,})[.,]?\Z")
 _SENTENCE_START = regex.compile(
     r"(?:\d{1,3}[.)]?)?\p{Lu}\p{Ll}|\d{1,3}(?=\p{Ll}*[aeiou])\p{Ll}{3,}\Z|\p{Lu}\p{L}*\d*\p{L}*[,;:]?\Z|(?:1[4-9]|20)\d\d[.,;:)]*\Z"
 )
 #: ``2nd`` and ``19th``, which are no part of a name.
 _ORDINAL = regex.compile(r"\d{1,4}(?:st|nd|rd|th|er|ère|ème)(?![\p{L}\p{Nd}])")
-#: Most whole names have as many characters.
-_USUAL_CHARS = 6
-#: A folio, a format or an item: ``12r``, ``4to``, ``3D``.
-_FOLIO = regex.compile(r"\d{1,3}\p{L}{1,2}(?![\p{L}\p{Nd}])")
-#: A request of troff.
-_REQUEST = regex.compile(r"\.[A-Z]{2}\Z")
 _SCHEME = regex.compile(r"[a-z]+:", regex.IGNORECASE)
 _NAME_PART = regex.compile(r"[\p{L}\p{Nd}=~*+@_$]*")
-_VOWELS = frozenset("aeiouyAEIOUY")
+_CONSONANTS_ONLY = regex.compile(r"[b-df-hj-np-tv-xz]+\W*")
 #: Small letters without a vowel: more are no abbreviation.
 _LONGEST_ABBREVIATION = 4
 _WORD = regex.compile(r"\p{L}++(?:['’-]\p{L}++)*+[.,;:!?)\]»”’\"']*+\Z")
@@ -389,7 +371,7 @@ def lacks_hyphen(wrap: Wrap) -> bool:
     others = (wrap.left, wrap.left + wrap.next_part)
     return any(
         shape.search(f"{wrap.left}-{wrap.next_part}") and not any(map(shape.search, others))
-        for shape in (_WHOLE_NAME, _FAMILY_NAME, _FAMILY_IMAGE)
+        for shape in (_WHOLE_NAME, _FAMILY_NAME)
     )
 
 
@@ -419,7 +401,7 @@ def would_have_fitted(wrap: Wrap, _: Evidence) -> WrapDecision | None:
 
 
 def structure_follows(wrap: Wrap, _: Evidence) -> WrapDecision | None:
-    if (wrap.left.endswith(".") and wrap.right.startswith(".")) or _REQUEST.match(wrap.right):
+    if wrap.left.endswith(".") and wrap.right.startswith("."):
         return WrapDecision(False, Reason.ENDS_AT_DELIMITER, Confidence.LIKELY)
     if _UNIX_PATH.match(wrap.right):
         return WrapDecision(False, Reason.ENDS_BEFORE_PATH, Confidence.AMBIGUOUS)
@@ -446,20 +428,15 @@ def structure_before(wrap: Wrap, _: Evidence) -> WrapDecision | None:
 def word_follows(wrap: Wrap, _: Evidence) -> WrapDecision | None:
     if not _WORD.match(wrap.right):
         return None
-    part = wrap.next_part
-    is_consonants = wrap.right.isascii() and part.islower() and _VOWELS.isdisjoint(wrap.right)
-    is_letter_alone = len(wrap.right) == 1 and wrap.is_full and wrap.is_wrapped_again
-    is_no_word = is_letter_alone or (is_consonants and (wrap.is_full or len(part) > _LONGEST_ABBREVIATION))
-    if is_no_word or _ODD_LETTERS.search(part):
+    if _CONSONANTS_ONLY.fullmatch(wrap.right) and (wrap.is_full or len(wrap.next_part) > _LONGEST_ABBREVIATION):
         return WrapDecision(True, Reason.CONSONANTS_FOLLOW, Confidence.AMBIGUOUS)
     return WrapDecision(False, Reason.ENDS_BEFORE_WORD, Confidence.LIKELY)
 
 
 def mixed_token(wrap: Wrap, _: Evidence) -> WrapDecision | None:
-    if not (_MIXED.match(wrap.right) or _WORDS_JOINED.match(wrap.right)):
+    if not _MIXED.match(wrap.right):
         return None
-    is_folio = wrap.is_interrupted and _FOLIO.match(wrap.right) and wrap.ark and len(wrap.ark.name) >= _USUAL_CHARS
-    if is_folio or _FOOTNOTE.match(wrap.right) or _ORDINAL.match(wrap.right):
+    if _ORDINAL.match(wrap.right):
         return WrapDecision(False, Reason.ENDS_BEFORE_WORD, Confidence.LIKELY)
     return WrapDecision(
         True, Reason.LETTERS_AND_DIGITS_FOLLOW, Confidence.LIKELY if wrap.is_full else Confidence.AMBIGUOUS
@@ -476,8 +453,7 @@ def number_follows(wrap: Wrap, _: Evidence) -> WrapDecision | None:
         return None
     if _is_digitless_before_long_number(wrap):
         return WrapDecision(True, Reason.NUMBER_FOLLOWS, Confidence.LIKELY)
-    begins_row = wrap.is_paged and len(wrap.next_part) <= _LONGEST_ROW_NUMBER and _CAPITAL_BEYOND.match(wrap.beyond)
-    if _YEAR.match(wrap.right) or not wrap.is_full or begins_row or wrap.is_interrupted:
+    if _YEAR.match(wrap.right) or not wrap.is_full or wrap.is_interrupted:
         return WrapDecision(False, Reason.ENDS_BEFORE_NUMBER, Confidence.AMBIGUOUS)
     return WrapDecision(True, Reason.NUMBER_FOLLOWS, Confidence.AMBIGUOUS)
 

@@ -1,0 +1,92 @@
+"""The confidence in a mention: the decisions about it, and the evidence that makes it certain."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from extractors.mentions.mention import is_cut_from
+from extractors.model.ark import Ark
+from extractors.model.check_characters import CheckCharacter
+from extractors.model.documents import Block
+from extractors.model.normalize import with_hyphens
+from extractors.wraps.evidence import Evidence
+from extractors.wraps.reasons import Reason
+from extractors.wraps.rules import Confidence, WrapDecision, ark_of
+
+
+@dataclass(slots=True)
+class Notes:
+    """The decisions, repairs and alternatives of one mention."""
+
+    decisions: list[WrapDecision] = field(default_factory=list)
+    repairs: list[str] = field(default_factory=list)
+    alternatives: dict[Ark, str] = field(default_factory=dict)
+    """Alternative readings as written: some resolvers need the hyphens."""
+    is_beyond_name: bool = False
+    """True if the extent of the qualifier is doubtful: no check character covers it."""
+    is_odd: bool = False
+    """True if something other than its end is doubtful, such as its form."""
+
+    def note_decision(self, decision: WrapDecision, *, otherwise: str) -> None:
+        """Note a *decision*; the opposite decision would give the reading *otherwise*."""
+        self.decisions.append(decision)
+        if decision.confidence is not Confidence.CERTAIN:
+            self.note_alternative(otherwise)
+
+    def mark_likely(self, reason: Reason, *, is_odd: bool = True) -> None:
+        """Mark the mention as only likely for a *reason*; *is_odd* is False if only its end is doubtful."""
+        self.decisions.append(WrapDecision(True, reason, Confidence.LIKELY))
+        self.is_odd |= is_odd
+
+    def note_repair(self, repair: str) -> None:
+        """Note that *repair* was made."""
+        if repair not in self.repairs:
+            self.repairs.append(repair)
+
+    def note_alternative(self, form: str) -> None:
+        """Note *form* as an alternative, if it is an ARK."""
+        written = form.rstrip(".,;:!?)-")
+        if other := ark_of(written):
+            self.alternatives.setdefault(other, with_hyphens(written))
+
+    @property
+    def confidence(self) -> Confidence:
+        """The confidence of the least certain decision."""
+        return min((decision.confidence for decision in self.decisions), default=Confidence.CERTAIN)
+
+    @property
+    def reason(self) -> Reason:
+        """The reason of the least certain decision."""
+        weakest = min(self.decisions, key=lambda decision: decision.confidence, default=None)
+        return weakest.reason if weakest else Reason.COMPLETE
+
+
+def confidence_in(
+    ark: Ark, notes: Notes, evidence: Evidence, block: Block, linked: Ark | None
+) -> tuple[Confidence, Reason]:
+    """Return the confidence in *ark*, read in *block*, and its reason.
+
+    It is certain
+
+    1. if no decision about it was doubtful; or, if only its end was doubtful, and no decision ambiguous,
+    2. if it is the target of its link, unless the link on a page may end with its line;
+    3. if it is whole elsewhere, supported by a check character, a link target or two documents, and no other reading is;
+    4. if its check character passes and covers the doubt, its name is long enough, and no other reading passes.
+
+    Otherwise its least certain decision counts. Recognized text has no support by 3.
+    """
+    if notes.is_odd or notes.confidence is not Confidence.LIKELY:
+        return notes.confidence, notes.reason
+    others = [other for other in notes.alternatives if other != ark]
+    rests = [str(other).removeprefix(str(ark)) for other in others if is_cut_from(ark, other)]
+    is_link_cut = block.page is not None and any(not rest.isalpha() for rest in rests)
+    if linked == ark and not is_link_cut:
+        return Confidence.CERTAIN, Reason.LINK_TARGET
+    is_whole = not block.is_recognized and evidence.holds(str(ark)) and evidence.supports(ark)
+    if is_whole and not (linked == ark or any(evidence.holds(str(other)) for other in others)):
+        return Confidence.CERTAIN, Reason.COMPLETE_ELSEWHERE
+    # An alternative that equals *ark* has a rest that is unknown.
+    passing = any(evidence.zones.check(other) is CheckCharacter.PASSES for other in notes.alternatives)
+    if not notes.is_beyond_name and evidence.zones.confirms(ark) and not passing:
+        return Confidence.CERTAIN, Reason.CHECK_CHARACTER
+    return notes.confidence, notes.reason
