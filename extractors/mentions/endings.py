@@ -84,7 +84,7 @@ class Ending:
         is_whole = is_covered and zones.confirms(ark)
         if (self.by_check or is_whole) and not passes:
             return None
-        return self.effect is Effect.ENDS_BEFORE or (passes and not self.by_check)
+        return self.effect is Effect.ENDS_BEFORE or (passes and not (self.by_check and is_whole))
 
 
 #: The characters of a marked text before its mention, and after it.
@@ -112,7 +112,7 @@ LETTER_FOR_ZERO = re.compile("[oOD](?:(?<=[0-9].)|(?=[0-9]))")
 
 #: The end of a word of a sentence, directly before the mention and its label.
 _PROSE = r"\p{L}\p{Ll},?\s(?:\S*/)?ark:/*⟨"
-_PROSE_OR_HEADING = r"\p{L}\p{Ll}[,:;]?\s[(\[\"“]?(?:\S*/)?ark:/*⟨"
+_PROSE_OR_HEADING = r"\p{L}\p{Ll}\s?[,:;]?\s[(\[\"“]?(?:\S*/)?ark:/*⟨"
 _VARIABLE = r"(?:\w+[_-])?(?:id|i|n|x|no|nr|num|number|name|page|folio|vue|view|ark|noid|code|identifier)"
 _NEXT_SENTENCE = r"(?:,[0-9]{1,3})*[ \n][\p{Ps}\p{Pi}\"']?\p{Lu}"
 _NUMBER_OF_NOTE = r"[0-9]{1,3}(?:-[0-9]{1,3})?⟩"
@@ -329,8 +329,8 @@ ENDINGS: tuple[Ending, ...] = (
         "digits of a note at a valid name",
         Effect.LIKELY,
         regex.compile(rf"(?=[0-9]{{1,3}}⟩)(?<={_PROSE_OR_HEADING}[^⟩]+)"),
-        "see ⟦ark:/12148/bpt6k107371t12⟧ there",
-        "id,⟦ark:/12148/bpt6k107371t12⟧,x",
+        "see ⟦ark:/12148/bpt6k107371t16⟧ there",
+        "id,⟦ark:/12148/bpt6k107371t16⟧,x",
         reason=Reason.ATTACHED_WORD_KEPT,
         holds_in=in_texts,
         by_check=True,

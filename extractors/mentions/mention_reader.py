@@ -359,7 +359,7 @@ class MentionReader:
                 self._notes.note_alternative(self._written_label + chars[:length])
             else:
                 self._builder.cut(len(chars) - length)
-                self._notes.is_beyond_name |= shorter.name == ark.name
+                self._notes.is_beyond_name |= shorter.name == ark.name or row.by_check
                 reason = row.reason if row.effect is Effect.ENDS_BEFORE else Reason.ATTACHED_WORD_REMOVED
                 decision = WrapDecision(False, reason, Confidence.LIKELY)
                 self._notes.note_decision(decision, otherwise=self._written_label + chars)
