@@ -81,7 +81,6 @@ from reports.store.selections import (
     PAUSES,
     REGISTERED,
     RUN,
-    RUNS,
     STANDINGS,
     TLS,
     TRAFFIC,
@@ -328,7 +327,7 @@ def _frames(
         if is_whole
         else load_rows(COMPARED_LATEST, verdict.c.verdict_id.in_(counting)),
         events=load_rows(EVENTS, happened, of=event.join(ark)),
-        history=lives.merge(load_rows(RUNS), on="run_id", how="left"),
+        history=lives,
         last_good=good.drop_duplicates("ark_id", keep="last", ignore_index=True),
         mementos=copies.drop_duplicates(["ark_id", "request_url"], keep="last", ignore_index=True),
         registered=registered,
