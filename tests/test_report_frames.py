@@ -73,8 +73,7 @@ DTYPES = {
     "latest": {"state": "category", "since": "datetime64[ms, UTC]"},
     "events": {"event": "category", "at": "datetime64[ms, UTC]"},
     "known": {"ark_id": "Int64", "document": "str", "known": "str"},
-    "inventory": {"ark": "str", "is_cited": "boolean", "is_chosen": "boolean"},
-    "stock": {"ark": "str", "judged_at": "datetime64[ms, UTC]"},
+    "inventory": {"ark": "str", "is_cited": "bool", "is_chosen": "bool", "judged_at": "datetime64[ms, UTC]"},
 }
 
 

@@ -12,7 +12,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import date, datetime
 from enum import StrEnum
 from fnmatch import fnmatchcase
@@ -151,16 +151,6 @@ def fits_document(url: str, pattern: str) -> bool:
     return fnmatchcase(url, re.sub(r"[?[]", r"[\g<0>]", pattern))
 
 
-@dataclass(frozen=True, slots=True)
-class Acceptance:
-    """The rows that accept a problem: one for all documents, or one for each of some documents."""
-
-    everywhere: KnownProblem | None
-    in_documents: Mapping[str, KnownProblem]
-    is_known: bool
-    """True if it is accepted everywhere, or in each document that cites the ARK."""
-
-
 @dataclass(frozen=True)
 class KnownProblems:
     """The rows of a list, indexed by their targets."""
@@ -203,23 +193,18 @@ class KnownProblems:
         yield from exact
         yield from (row for row in self._documents if row not in exact and fits_document(document, row.target))
 
-    def acceptance(self, problem: Problem, day: date) -> Acceptance | None:
-        """Return the rows that accept a problem on a day; None without any."""
-        first = _first_accepting(self._about_ark(problem), problem, day)
-        in_documents = {}
-        for document in problem.documents if first is None else ():
-            row = _first_accepting(self._about_document(document), problem, day)
-            if row is not None:
-                in_documents[document] = row
-        if first is None and not in_documents:
-            return None
-        is_known = first is not None or len(in_documents) == len(problem.documents)
-        return Acceptance(first, in_documents, is_known)
+    def accepting(self, problem: Problem, day: date) -> dict[str | None, KnownProblem]:
+        """Return the rows that accept a problem on a day, by document: one for all (None), or one for each of some."""
+        everywhere = _first_accepting(self._about_ark(problem), problem, day)
+        if everywhere is not None:
+            return {None: everywhere}
+        rows = {name: _first_accepting(self._about_document(name), problem, day) for name in problem.documents}
+        return {name: row for name, row in rows.items() if row is not None}
 
     def accepts(self, problem: Problem, day: date) -> bool:
         """Return True if a problem is known on a day, in all documents that cite its ARK."""
-        acceptance = self.acceptance(problem, day)
-        return acceptance is not None and acceptance.is_known
+        accepting = self.accepting(problem, day)
+        return None in accepting or 0 < len(accepting) == len(problem.documents)
 
 
 #: A list without rows.
@@ -317,7 +302,7 @@ class KnownFile:
     text: str
     columns: Sequence[str]
     """The names of the columns in the first line; empty for columns of no meaning."""
-    known: KnownProblems = field(default_factory=KnownProblems)
+    known: KnownProblems = NOTHING_KNOWN
 
 
 def read_known(path: Path | None) -> KnownProblems:
