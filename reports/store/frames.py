@@ -199,10 +199,9 @@ def load_frames(
             if asked is not None and not has_run(connection, asked):
                 raise StoreUnopenable(f"{store}: has no run {asked}")
         reported = current_scope(connection) if run_id is None else ReportScope(run_id, run_id)
-        if reported is not None and since is not None and not is_run_before(connection, since, reported.run_id):
+        if since is not None and not is_run_before(connection, since, reported.run_id):
             raise StoreUnopenable(f"run {since} is not earlier than run {reported.run_id}, which the report is about")
-        earlier = None if reported is None else run_before(connection, reported.run_id)
-        reported = reported or ReportScope(NO_RUN, NO_RUN)
+        earlier = run_before(connection, reported.run_id)
         arks = load(connection, ARKS, query_of(ARKS))
         frames_of = partial(_frames, connection, registered, arks, listed)
         compared = [
@@ -354,8 +353,6 @@ def load_problems(store: Path) -> list[Problem]:
 
     def load_current(connection: Connection) -> list[Problem]:
         reported = current_scope(connection)
-        if reported is None:
-            return []
         counting = cache_numbers(connection, "counting", counting_verdicts(reported))
         found = problems_of(connection, counting, reported.run_id).values()
         documents = load(connection, DOCUMENTS, query_of(DOCUMENTS).where(document.c.run_id == reported.run_id))

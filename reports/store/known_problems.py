@@ -36,10 +36,11 @@ MOST_BYTES = 2**27
 UNREADABLE = DocumentOutcome.UNREADABLE.value
 #: The outcomes of ARKs that a row can accept; the last one is for ARKs that are reached, but not as they are cited.
 _OF_ARKS = (*SEVERITY, ObjectOutcome.WORKS_ELSEWHERE)
-#: The outcomes that a row can accept, the most severe first.
-STATES = (*map(str, _OF_ARKS), MISTYPED, UNREADABLE)
-#: The families of these outcomes, the most severe first.
 _FAMILIES = tuple(dict.fromkeys(outcome.family for outcome in _OF_ARKS))
+#: The rank of the family of each outcome of ARKs; the most severe first.
+_RANKS = {str(outcome): _FAMILIES.index(outcome.family) for outcome in _OF_ARKS}
+#: The outcomes that a row can accept, the most severe first.
+STATES = (*_RANKS, MISTYPED, UNREADABLE)
 #: The forms of a day: ISO 8601, and the one of spreadsheets in countries where the day comes first.
 _FORMS_OF_DAY = ("%Y-%m-%d", "%d.%m.%Y")
 
@@ -130,9 +131,8 @@ def is_worse(outcome: str, state: str) -> bool:
     >>> is_worse("broken", "timeout"), is_worse("timeout", "broken"), is_worse("reset", "timeout")
     (True, False, False)
     """
-    if outcome in _OF_ARKS and state in _OF_ARKS:
-        now, then = (_FAMILIES.index(ObjectOutcome(text).family) for text in (outcome, state))
-        return now < then
+    if outcome in _RANKS and state in _RANKS:
+        return _RANKS[outcome] < _RANKS[state]
     return outcome != state
 
 
@@ -236,7 +236,7 @@ def stale_rows(known_list: KnownProblems, problems: Iterable[Problem], day: date
 
 def _is_of_kind(state: str, outcome: str) -> bool:
     """Return True if a state and an outcome are both of ARKs, both of citations, or both of documents."""
-    return state == outcome or (state in _OF_ARKS and outcome in _OF_ARKS)
+    return state == outcome or (state in _RANKS and outcome in _RANKS)
 
 
 def selection_of(whats: Iterable[str]) -> KnownProblems:

@@ -91,8 +91,7 @@ def select_columns(table: Table, *names: str, without: Collection[str] = (), **o
 
 
 RUN: Selection = {
-    **select_columns(run, "run_id", "command", "started_at", "ended_at", "state", "version", "resolver", "user_agent"),
-    **select_columns(run, "seeds", "plan", is_suspect=assessment.c.is_suspect, suspicion=assessment.c.reason),
+    **select_columns(run, without=("uuid",), is_suspect=assessment.c.is_suspect, suspicion=assessment.c.reason),
     run.c.seeds.label("seed_list"): PARSED,
 }
 _hop = func.json_each(document.c.hops).table_valued("value").alias("hop")
@@ -113,27 +112,7 @@ COMPARED_MENTIONS = select_columns(
 )
 MENTIONS = select_columns(
     mention,
-    "mention_id",
-    "document_id",
-    "ordinal",
-    "decided",
-    "citation",
-    "ark_id",
-    "as_written",
-    "repaired",
-    "request_url",
-    "role",
-    "page",
-    "line",
-    "place",
-    "context",
-    "repairs",
-    "confidence",
-    "reason",
-    "alternatives",
-    "remarks",
-    "asked",
-    "answered",
+    without=("spans", "resolver", "inflection", "fragment", "doubt"),
     document=document.c.url,
     ark=ark.c.ark,
     naan=ark.c.naan,
