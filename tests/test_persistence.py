@@ -117,7 +117,7 @@ def test_spells_and_states_are_those_of_the_standing(histories: list[list[str | 
         if standing is not None and (standing.strikes or standing.worked_at):
             confirmed = standing.state == "confirmed-broken"
             last["confirmed_broken" if confirmed else "failing" if standing.strikes else "working"] += 1
-    assert dict(persistence._status_counts(timeline).iloc[-1]) == last
+    assert dict(persistence.runs(timeline)[[*last]].iloc[-1]) == last
 
 
 # -- tables

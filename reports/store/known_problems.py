@@ -161,19 +161,13 @@ class KnownProblems:
         return bool(self.rows)
 
     @cached_property
-    def _by_target(self) -> Mapping[tuple[Target, str], list[KnownProblem]]:
-        by_target: defaultdict[tuple[Target, str], list[KnownProblem]] = defaultdict(list)
+    def _by_target(self) -> Mapping[tuple[Target, str | None], list[KnownProblem]]:
+        """The rows by kind and target, and all rows of a kind without a target."""
+        by_target: defaultdict[tuple[Target, str | None], list[KnownProblem]] = defaultdict(list)
         for row in self.rows:
             by_target[row.kind, row.target].append(row)
+            by_target[row.kind, None].append(row)
         return by_target
-
-    @cached_property
-    def _beginnings(self) -> list[KnownProblem]:
-        return [row for row in self.rows if row.kind is Target.BEGINNING]
-
-    @cached_property
-    def _documents(self) -> list[KnownProblem]:
-        return [row for row in self.rows if row.kind is Target.DOCUMENT]
 
     def about(self, problem: Problem) -> Iterator[KnownProblem]:
         """Yield the rows about the ARK of a problem, its hosts, or documents; whatever outcome they accept."""
@@ -184,14 +178,16 @@ class KnownProblems:
     def _about_ark(self, problem: Problem) -> Iterator[KnownProblem]:
         if problem.ark:
             yield from self._by_target.get((Target.ARK, problem.ark), ())
-            yield from (row for row in self._beginnings if problem.ark.startswith(row.target))
+            beginnings = self._by_target.get((Target.BEGINNING, None), ())
+            yield from (row for row in beginnings if problem.ark.startswith(row.target))
         for host in sorted(problem.hosts):
             yield from self._by_target.get((Target.HOST, host), ())
 
     def _about_document(self, document: str) -> Iterator[KnownProblem]:
         exact = self._by_target.get((Target.DOCUMENT, document), ())
         yield from exact
-        yield from (row for row in self._documents if row not in exact and fits_document(document, row.target))
+        rows = self._by_target.get((Target.DOCUMENT, None), ())
+        yield from (row for row in rows if row not in exact and fits_document(document, row.target))
 
     def accepting(self, problem: Problem, day: date) -> dict[str | None, KnownProblem]:
         """Return the rows that accept a problem on a day, by document: one for all (None), or one for each of some."""

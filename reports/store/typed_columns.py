@@ -68,7 +68,7 @@ class Columns:
         if not rows:
             return
         for (name, dtype), values in zip(self._dtypes.items(), zip(*rows, strict=True), strict=True):
-            cells = values
+            cells: Sequence[Any] = values
             if name in self._json_columns:
                 # Each different text is parsed once.
                 parsed = {value: content(value) for value in set(values)}

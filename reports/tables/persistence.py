@@ -155,15 +155,7 @@ def _in_groups(rows: pd.DataFrame, timeline: Timeline) -> pd.DataFrame:
 
 
 def runs(timeline: Timeline) -> pd.DataFrame:
-    """Return one row per run, in order: the status of all ARKs known by then at their last conclusive check."""
-    table = pd.concat([timeline.runs, _status_counts(timeline)], axis="columns")
-    not_broken = table["working"] + table["failing"]
-    proved = not_broken + table["confirmed_broken"]
-    return table.assign(share_working=_share(table["working"], proved), share_not_broken=_share(not_broken, proved))
-
-
-def _status_counts(timeline: Timeline) -> pd.DataFrame:
-    """Return by run how many pairs worked at their last conclusive check, were failing, or were confirmed broken."""
+    """Return one row per run, in order: how many pairs worked at their last conclusive check by then, or failed."""
     checks = conclusive_checks(timeline)
     failures = checks[~checks["works"]]
     spelled = failures.groupby(["pair", "spell"])
@@ -174,7 +166,10 @@ def _status_counts(timeline: Timeline) -> pd.DataFrame:
     before = status.groupby(checks["pair"]).shift()
     change = pd.crosstab(checks["run"], status).sub(pd.crosstab(checks["run"], before), fill_value=0)
     states = ["working", "failing", "confirmed_broken"]
-    return change.fillna(0).reindex(index=timeline.runs.index, columns=states, fill_value=0).cumsum()
+    counts = change.fillna(0).reindex(index=timeline.runs.index, columns=states, fill_value=0).cumsum()
+    not_broken, proved = counts["working"] + counts["failing"], counts.sum(axis="columns")
+    shares = {"share_working": _share(counts["working"], proved), "share_not_broken": _share(not_broken, proved)}
+    return timeline.runs.join(counts.assign(**shares))
 
 
 def survival(frames: Frames) -> pd.DataFrame:
