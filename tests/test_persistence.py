@@ -89,7 +89,8 @@ def timeline_of(histories: list[list[str | None]], suspect: list[bool]) -> Timel
         if outcome is not None
     ]
     checks = pd.DataFrame(rows, columns=["pair", "run", "object"])
-    checks = checks.astype({"pair": "Int64", "run": "int16", "object": OBJECT})
+    checks = checks.astype({"pair": "Int64", "run": "int64", "object": OBJECT})
+    checks = checks.join(runs[["started_at", "is_suspect"]], on="run")
     return Timeline(StatusPolicy(), runs, checks, empty_columns(STANDINGS).frame())
 
 
@@ -116,7 +117,7 @@ def test_spells_and_states_are_those_of_the_standing(histories: list[list[str | 
         if standing is not None and (standing.strikes or standing.worked_at):
             confirmed = standing.state == "confirmed-broken"
             last["confirmed_broken" if confirmed else "failing" if standing.strikes else "working"] += 1
-    assert dict(persistence._status_counts(timeline, 8).iloc[-1]) == last
+    assert dict(persistence.runs(timeline)[[*last]].iloc[-1]) == last
 
 
 # -- tables

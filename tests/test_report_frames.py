@@ -61,7 +61,7 @@ DTYPES = {
     "mentions": {"page": "Int64", "role": "category", "confidence": "category", "repairs": "str"},
     "observations": {"question": "category", "chain_end": "category"},
     "hops": {"ordinal": "Int64", "status": "Int64", "elapsed_s": "Float64", "at": "datetime64[ms, UTC]"},
-    "tls": {"port": "Int64", "trusted": "boolean"},
+    "tls": {"port": "Int64", "reason": "str"},
     "pauses": {"host": "str", "asked_s": "Float64", "is_kept": "boolean"},
     "traffic": {"requests": "Int64", "interval_s": "Float64", "given_up": "str"},
     "verdicts": {"object": "category", "object_evidence": "str", "commitment_parsed": "object"},
@@ -70,11 +70,10 @@ DTYPES = {
     "last_good": {"ark_id": "Int64", "good_at": "datetime64[ms, UTC]", "good_url": "str"},
     "mementos": {"ark_id": "Int64", "at": "datetime64[ms, UTC]", "outcome": "category", "memento_url": "str"},
     "registered": {"naan": "str", "organization": "str"},
-    "latest": {"state": "category", "since": "datetime64[ms, UTC]", "strikes": "Int64"},
+    "latest": {"state": "category", "since": "datetime64[ms, UTC]"},
     "events": {"event": "category", "at": "datetime64[ms, UTC]"},
     "known": {"ark_id": "Int64", "document": "str", "known": "str"},
-    "inventory": {"ark": "str", "is_cited": "boolean", "is_chosen": "boolean"},
-    "stock": {"ark": "str", "judged_at": "datetime64[ms, UTC]"},
+    "inventory": {"ark": "str", "is_cited": "bool", "is_chosen": "bool", "judged_at": "datetime64[ms, UTC]"},
 }
 
 

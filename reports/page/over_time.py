@@ -11,6 +11,7 @@ from crawler.history.ark_status import ArkState
 from reports.languages import N_, Language
 from reports.languages.display import escape_invisible
 from reports.page.charts import FRAME, LEGEND, Chart, Numbers, colour
+from reports.tables.definitions import in_order
 from reports.tables.wording import FAILURE_TERMS
 
 
@@ -111,15 +112,14 @@ def survival_of(survival: pd.DataFrame, grouping: str, language: Language) -> Ch
     Return None if nothing was observed for a day. The numbers at risk are printed next to the chart, because a curve is
     less reliable the fewer ARKs are still observed.
     """
-    of_group = survival[survival["grouping"].eq(grouping)]
-    groups = {str(name): rows for name, rows in of_group.groupby("group")}
-    greatest = sorted(groups, key=lambda name: (-int(groups[name]["at_risk"].max()), name))
     whole = survival[survival["grouping"].eq("all")]
-    curves = {} if whole.empty else {language.pgettext("a curve", "all"): whole}
-    curves |= {escape_invisible(name): groups[name] for name in greatest[:_MOST_CURVES]}
-    longest = max((int(rows["days"].max()) for rows in curves.values()), default=0)
-    if longest < 1:
+    if not whole["days"].gt(0).any():
         return None
+    longest, most = int(whole["days"].max()), int(whole["at_risk"].max())
+    of_group = survival[survival["grouping"].eq(grouping)]
+    largest = in_order(of_group, "-at_risk", "group")["group"].unique()[:_MOST_CURVES]
+    curves = {language.pgettext("a curve", "all"): whole}
+    curves |= {escape_invisible(name): of_group[of_group["group"].eq(name)] for name in largest}
     days = sorted({round(longest * part / _TICKS) for part in range(_TICKS + 1)})
     foot = axis_start(pd.concat([rows["survival"] for rows in curves.values()]))
     tones = ["ink", *(f"line-{number}" for number in range(1, _MOST_CURVES + 1))]
@@ -127,7 +127,7 @@ def survival_of(survival: pd.DataFrame, grouping: str, language: Language) -> Ch
         [(0, 1.0), *zip(map(int, rows["days"]), map(_round_share, rows["survival"]), strict=True)]
         for rows in curves.values()
     )
-    never_worked = 0 if whole.empty else int(whole["never_worked"].max())
+    never_worked = int(whole["never_worked"].max())
     left_out = language.ngettext(
         "{number} link that never worked is not included.",
         "{number} links that never worked are not included.",
@@ -138,7 +138,7 @@ def survival_of(survival: pd.DataFrame, grouping: str, language: Language) -> Ch
         language.gettext(_SURVIVAL_TITLES[grouping]),
         " ".join(
             [
-                _survival_sentence(curves, longest, language),
+                _survival_sentence(curves, most, longest, language),
                 *([left_out] if never_worked else []),
                 *_foot_sentence(foot, language),
             ]
@@ -192,8 +192,7 @@ _AXIS: Mapping[str, Any] = {
 
 def _at_risk(rows: pd.DataFrame, day: int) -> int:
     """Return how many were alive and still observed on a day."""
-    later = rows[rows["days"] >= day]
-    return 0 if later.empty else int(later["at_risk"].iloc[0])
+    return int(rows["at_risk"].where(rows["days"] >= day, 0).max())
 
 
 def _end(rows: pd.DataFrame, language: Language) -> str:
@@ -205,8 +204,7 @@ def _end(rows: pd.DataFrame, language: Language) -> str:
     return language.gettext("{share} ({low} to {high})", share=share, low=low, high=high)
 
 
-def _survival_sentence(curves: Mapping[str, pd.DataFrame], longest: int, language: Language) -> str:
-    most = max(int(rows["at_risk"].max()) for rows in curves.values())
+def _survival_sentence(curves: Mapping[str, pd.DataFrame], most: int, longest: int, language: Language) -> str:
     return language.gettext(
         "Survival curve (Kaplan-Meier): share of {watched} still working, by days since first seen working, "
         "over {days}. At the end: {parts}.",

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -39,7 +40,7 @@ from crawler.store import StoreUnopenable
 from crawler.store.document_tables import LIVE
 from extractors.model.documents import READ_IN_PART
 from extractors.model.naan import Registry
-from reports.store.inventory import no_inventory, stock, with_citations
+from reports.store.inventory import DTYPES, with_checks
 from reports.store.known_problems import NOTHING_KNOWN, UNREADABLE, KnownProblems
 from reports.store.run_queries import (
     AILING,
@@ -81,7 +82,6 @@ from reports.store.selections import (
     PAUSES,
     REGISTERED,
     RUN,
-    RUNS,
     STANDINGS,
     TLS,
     TRAFFIC,
@@ -139,9 +139,10 @@ class Frames:
     known: pd.DataFrame
     """One row per known problem of an ARK at a URL; `document` is set if it is known in one document only."""
     inventory: pd.DataFrame
-    """One row per line of the inventory: `is_cited` by any document, `is_chosen` for the reported part."""
-    stock: pd.DataFrame
-    """One row per ARK of the inventory and URL: its last check up to this run."""
+    """One row per ARK of the inventory and URL, with its last check up to this run, or one row if it was never checked.
+
+    It is `is_cited` if any document cites it, and `is_chosen` if it belongs to the reported part.
+    """
     later: pd.DataFrame
     """Later runs that have checked ARKs of this run; their verdicts replace its own."""
     passed_over: pd.DataFrame
@@ -191,37 +192,29 @@ def load_frames(
     Raises `StoreUnopenable`, and `crawler.store.StoreDamaged`.
     """
     registered = registered_names(registry or Registry.builtin())
-    listed = no_inventory() if inventory is None else inventory
+    listed = frame_of(DTYPES, []) if inventory is None else inventory
 
     def load_chosen(connection: Connection) -> Frames:
         for asked in (run_id, since):
             if asked is not None and not has_run(connection, asked):
                 raise StoreUnopenable(f"{store}: has no run {asked}")
         reported = current_scope(connection) if run_id is None else ReportScope(run_id, run_id)
-        if reported is not None and since is not None and not is_run_before(connection, since, reported.run_id):
+        if since is not None and not is_run_before(connection, since, reported.run_id):
             raise StoreUnopenable(f"run {since} is not earlier than run {reported.run_id}, which the report is about")
-        earlier = None if reported is None else run_before(connection, reported.run_id)
-        reported = reported or ReportScope(NO_RUN, NO_RUN)
+        earlier = run_before(connection, reported.run_id)
         arks = load(connection, ARKS, query_of(ARKS))
+        frames_of = partial(_frames, connection, registered, arks, listed)
         compared = [
-            None
-            if run is None
-            else _frames(
-                connection, ReportScope(run, run, is_all=reported.is_all), registered, arks, listed, known_list
-            )
+            None if run is None else frames_of(known_list, ReportScope(run, run, is_all=reported.is_all))
             for run in (earlier, since)
         ]
         causes = [
-            diagnose(
-                _frames(connection, ReportScope(run, run), registered, arks, listed, NOTHING_KNOWN, has_requests=True)
-            )
+            diagnose(frames_of(NOTHING_KNOWN, ReportScope(run, run), has_requests=True))
             for run in runs_before_recovery(connection, reported, since, earlier)
             if diagnose
         ]
         return replace(
-            _frames(
-                connection, reported, registered, arks, listed, known_list, since=since, previous=earlier, is_whole=True
-            ),
+            frames_of(known_list, reported, since=since, previous=earlier, is_whole=True),
             store=store.name,
             is_alone=run_id is not None and has_later_run(connection, run_id),
             previous=compared[0],
@@ -234,11 +227,11 @@ def load_frames(
 
 def _frames(
     connection: Connection,
-    reported: ReportScope,
     registered: pd.DataFrame,
     arks: pd.DataFrame,
     inventory: pd.DataFrame,
     known_list: KnownProblems,
+    reported: ReportScope,
     *,
     since: int | None = None,
     previous: int | None = None,
@@ -268,7 +261,7 @@ def _frames(
     asks = query_of(OBSERVATIONS).join_from(observation, ark).where(is_asked)
     observations, hops = with_hops(connection, OBSERVATIONS, asks, HOP_OF)
     if not has_requests:
-        observations = load_rows(COMPARED_OBSERVATIONS, observation.c.observation_id.in_(own))
+        observations = load_rows(COMPARED_OBSERVATIONS, observation.c.run_id == run_id)
     fetching = query_of(FETCHES).where(document.c.run_id == whole_run)
     _, fetches = with_hops(connection, FETCHES, fetching, FETCH_OF)
 
@@ -310,8 +303,7 @@ def _frames(
             run.c.started_at <= start_of(reported.until),
             of=runs,
         ),
-        inventory=with_citations(connection, inventory, reported.until),
-        stock=stock(connection, inventory, reported.until),
+        inventory=with_checks(connection, inventory, reported.until),
         is_all=reported.is_all,
         documents=load_rows(DOCUMENTS, document.c.run_id == run_id),
         findings=load_rows(FINDINGS, finding.c.run_id == run_id),
@@ -328,7 +320,7 @@ def _frames(
         if is_whole
         else load_rows(COMPARED_LATEST, verdict.c.verdict_id.in_(counting)),
         events=load_rows(EVENTS, happened, of=event.join(ark)),
-        history=lives.merge(load_rows(RUNS), on="run_id", how="left"),
+        history=lives,
         last_good=good.drop_duplicates("ark_id", keep="last", ignore_index=True),
         mementos=copies.drop_duplicates(["ark_id", "request_url"], keep="last", ignore_index=True),
         registered=registered,
@@ -342,15 +334,14 @@ def _known_rows(
 ) -> pd.DataFrame:
     """Return the problems among *verdicts* that *known_list* accepts, with the accepting row in words."""
     begun = connection.scalar(select(run.c.started_at).where(run.c.run_id == reported.until))
-    rows: list[tuple[Any, ...]] = []
-    if known_list and begun is not None:
-        day = datetime.fromisoformat(begun).date()
-        for pair, problem in problems_of(connection, verdicts, reported.run_id).items():
-            acceptance = known_list.acceptance(problem, day)
-            if acceptance is not None and acceptance.everywhere is not None:
-                rows.append((*pair, None, acceptance.everywhere.words))
-            elif acceptance is not None:
-                rows += [(*pair, document, row.words) for document, row in acceptance.in_documents.items()]
+    if not known_list or begun is None:
+        return frame_of(KNOWN, [])
+    day = datetime.fromisoformat(begun).date()
+    rows = [
+        (*pair, document, row.words)
+        for pair, problem in problems_of(connection, verdicts, reported.run_id).items()
+        for document, row in known_list.accepting(problem, day).items()
+    ]
     return frame_of(KNOWN, rows)
 
 
@@ -362,8 +353,6 @@ def load_problems(store: Path) -> list[Problem]:
 
     def load_current(connection: Connection) -> list[Problem]:
         reported = current_scope(connection)
-        if reported is None:
-            return []
         counting = cache_numbers(connection, "counting", counting_verdicts(reported))
         found = problems_of(connection, counting, reported.run_id).values()
         documents = load(connection, DOCUMENTS, query_of(DOCUMENTS).where(document.c.run_id == reported.run_id))
@@ -404,7 +393,7 @@ class Timeline:
     runs: pd.DataFrame
     """All judged runs, in order."""
     checks: pd.DataFrame
-    """One row per verdict, by pair and run; `run` is the position of its run in `runs`."""
+    """One row per verdict, by pair and run; `run` is the position of its run in `runs`, and two of its columns follow."""
     standings: pd.DataFrame
     """One row per pair: its status, and the metadata and commitment outcomes of its last verdict."""
 
@@ -426,13 +415,14 @@ def timeline(connection: Connection, run_id: int) -> Timeline:
         .order_by(None)
         .order_by(run.c.started_at, run.c.run_id),
     )
-    numbers = {int(key): at for at, key in enumerate(runs["run_id"])}
     together = (latest.c.ark_id == verdict.c.ark_id) & (latest.c.request_url == verdict.c.request_url)
     query = query_of(CHECKS).join_from(verdict, latest, together)
     standings = query_of(STANDINGS).join_from(latest, ark)
     standings = standings.outerjoin(verdict, verdict.c.verdict_id == latest.c.verdict_id)
-    checks = load(connection, CHECKS, query.where(without_index(verdict.c.run_id).in_(numbers)).order_by(None))
-    checks = checks.assign(run=checks["run_id"].map(numbers).astype("int16")).drop(columns="run_id")
+    checks = load(
+        connection, CHECKS, query.where(without_index(verdict.c.run_id).in_(runs["run_id"].tolist())).order_by(None)
+    )
+    checks = checks.merge(runs[["run_id", "started_at", "is_suspect"]].reset_index(names="run"), on="run_id")
     return Timeline(
         policy_of(connection),
         runs,

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
-from sqlalchemy import ColumnElement, Connection, func, select
+from sqlalchemy import Connection, func, select
 
 from crawler.model.observations import ObjectOutcome
 from crawler.model.schema import ark, document, mention, run, verdict
@@ -72,11 +72,6 @@ def read_inventory(path: Path) -> pd.DataFrame:
     return frame_of(DTYPES, [*rows.values()])
 
 
-def no_inventory() -> pd.DataFrame:
-    """Return an inventory without lines."""
-    return frame_of(DTYPES, [])
-
-
 def _names(cells: list[str], at: str) -> list[str | None]:
     """Return the name of each column; None for a column to ignore."""
     names = [
@@ -114,34 +109,25 @@ def _is_web(url: str) -> bool:
 # The checks of the ARKs of an inventory, up to one run.
 
 #: One row per ARK of the inventory and URL, with its last check.
-_STOCK: Mapping[str, Dtype] = {"ark": TEXT, "request_url": TEXT, "object": TEXT, "judged_at": MOMENT, "final_url": TEXT}
+_CHECK: Mapping[str, Dtype] = {"ark": TEXT, "request_url": TEXT, "object": TEXT, "judged_at": MOMENT, "final_url": TEXT}
 
 
-def with_citations(connection: Connection, inventory: pd.DataFrame, run_id: int) -> pd.DataFrame:
-    """Return *inventory* with a column for ARKs that a document has cited in this run or an earlier one."""
+def with_checks(connection: Connection, inventory: pd.DataFrame, run_id: int) -> pd.DataFrame:
+    """Return one row per ARK of *inventory* and URL, with its last check, up to this run; one row if it has none.
+
+    `is_cited` is true if a document has cited the ARK by then. Skipped ARKs have no check.
+    """
+    listed = func.json_each(json.dumps(inventory["ark"].tolist())).table_valued("value")
+    # One JSON text of any length.
+    is_listed = ark.c.ark.in_(select(listed.c.value))
     cited = connection.scalars(
         select(ark.c.ark)
         .join_from(mention, ark)
         .join(document, document.c.document_id == mention.c.document_id)
         .join(run, run.c.run_id == document.c.run_id)
-        .where(run.c.started_at <= start_of(run_id), _is_listed(inventory))
+        .where(run.c.started_at <= start_of(run_id), is_listed)
         .distinct()
     )
-    is_cited = inventory["ark"].isin(list(cited)).astype("boolean")
-    return inventory.assign(is_cited=is_cited, is_chosen=pd.Series(True, index=inventory.index, dtype="boolean"))
-
-
-def _is_listed(inventory: pd.DataFrame) -> ColumnElement[bool]:
-    """Return a condition for ARKs of the inventory, which is passed as one JSON text of any length."""
-    listed = func.json_each(json.dumps(inventory["ark"].tolist())).table_valued("value")
-    return ark.c.ark.in_(select(listed.c.value))
-
-
-def stock(connection: Connection, inventory: pd.DataFrame, run_id: int) -> pd.DataFrame:
-    """Return the last check of each ARK of *inventory* at each URL, up to this run.
-
-    Skipped ARKs have no check.
-    """
     age = func.row_number().over(
         partition_by=(verdict.c.ark_id, verdict.c.request_url),
         order_by=(run.c.started_at.desc(), verdict.c.verdict_id.desc()),
@@ -152,9 +138,10 @@ def stock(connection: Connection, inventory: pd.DataFrame, run_id: int) -> pd.Da
         .join_from(verdict, ark)
         .join(run, run.c.run_id == verdict.c.run_id)
         .where(run.c.started_at <= start_of(run_id), verdict.c.object != ObjectOutcome.SKIPPED.value)
-        .where(_is_listed(inventory))
+        .where(is_listed)
         .subquery()
     )
-    columns = [checks.c[name] for name in _STOCK]
+    columns = [checks.c[name] for name in _CHECK]
     last = select(*columns).where(checks.c.age == 1).order_by(checks.c.ark, checks.c.request_url)
-    return frame_of(_STOCK, connection.execute(last).all())
+    rows = inventory.merge(frame_of(_CHECK, connection.execute(last).all()), on="ark", how="left")
+    return rows.assign(is_cited=rows["ark"].isin(list(cited)), is_chosen=True)

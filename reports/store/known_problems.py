@@ -12,7 +12,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import date, datetime
 from enum import StrEnum
 from fnmatch import fnmatchcase
@@ -36,10 +36,11 @@ MOST_BYTES = 2**27
 UNREADABLE = DocumentOutcome.UNREADABLE.value
 #: The outcomes of ARKs that a row can accept; the last one is for ARKs that are reached, but not as they are cited.
 _OF_ARKS = (*SEVERITY, ObjectOutcome.WORKS_ELSEWHERE)
-#: The outcomes that a row can accept, the most severe first.
-STATES = (*map(str, _OF_ARKS), MISTYPED, UNREADABLE)
-#: The families of these outcomes, the most severe first.
 _FAMILIES = tuple(dict.fromkeys(outcome.family for outcome in _OF_ARKS))
+#: The rank of the family of each outcome of ARKs; the most severe first.
+_RANKS = {str(outcome): _FAMILIES.index(outcome.family) for outcome in _OF_ARKS}
+#: The outcomes that a row can accept, the most severe first.
+STATES = (*_RANKS, MISTYPED, UNREADABLE)
 #: The forms of a day: ISO 8601, and the one of spreadsheets in countries where the day comes first.
 _FORMS_OF_DAY = ("%Y-%m-%d", "%d.%m.%Y")
 
@@ -130,9 +131,8 @@ def is_worse(outcome: str, state: str) -> bool:
     >>> is_worse("broken", "timeout"), is_worse("timeout", "broken"), is_worse("reset", "timeout")
     (True, False, False)
     """
-    if outcome in _OF_ARKS and state in _OF_ARKS:
-        now, then = (_FAMILIES.index(ObjectOutcome(text).family) for text in (outcome, state))
-        return now < then
+    if outcome in _RANKS and state in _RANKS:
+        return _RANKS[outcome] < _RANKS[state]
     return outcome != state
 
 
@@ -151,16 +151,6 @@ def fits_document(url: str, pattern: str) -> bool:
     return fnmatchcase(url, re.sub(r"[?[]", r"[\g<0>]", pattern))
 
 
-@dataclass(frozen=True, slots=True)
-class Acceptance:
-    """The rows that accept a problem: one for all documents, or one for each of some documents."""
-
-    everywhere: KnownProblem | None
-    in_documents: Mapping[str, KnownProblem]
-    is_known: bool
-    """True if it is accepted everywhere, or in each document that cites the ARK."""
-
-
 @dataclass(frozen=True)
 class KnownProblems:
     """The rows of a list, indexed by their targets."""
@@ -171,19 +161,13 @@ class KnownProblems:
         return bool(self.rows)
 
     @cached_property
-    def _by_target(self) -> Mapping[tuple[Target, str], list[KnownProblem]]:
-        by_target: defaultdict[tuple[Target, str], list[KnownProblem]] = defaultdict(list)
+    def _by_target(self) -> Mapping[tuple[Target, str | None], list[KnownProblem]]:
+        """The rows by kind and target, and all rows of a kind without a target."""
+        by_target: defaultdict[tuple[Target, str | None], list[KnownProblem]] = defaultdict(list)
         for row in self.rows:
             by_target[row.kind, row.target].append(row)
+            by_target[row.kind, None].append(row)
         return by_target
-
-    @cached_property
-    def _beginnings(self) -> list[KnownProblem]:
-        return [row for row in self.rows if row.kind is Target.BEGINNING]
-
-    @cached_property
-    def _documents(self) -> list[KnownProblem]:
-        return [row for row in self.rows if row.kind is Target.DOCUMENT]
 
     def about(self, problem: Problem) -> Iterator[KnownProblem]:
         """Yield the rows about the ARK of a problem, its hosts, or documents; whatever outcome they accept."""
@@ -194,32 +178,29 @@ class KnownProblems:
     def _about_ark(self, problem: Problem) -> Iterator[KnownProblem]:
         if problem.ark:
             yield from self._by_target.get((Target.ARK, problem.ark), ())
-            yield from (row for row in self._beginnings if problem.ark.startswith(row.target))
+            beginnings = self._by_target.get((Target.BEGINNING, None), ())
+            yield from (row for row in beginnings if problem.ark.startswith(row.target))
         for host in sorted(problem.hosts):
             yield from self._by_target.get((Target.HOST, host), ())
 
     def _about_document(self, document: str) -> Iterator[KnownProblem]:
         exact = self._by_target.get((Target.DOCUMENT, document), ())
         yield from exact
-        yield from (row for row in self._documents if row not in exact and fits_document(document, row.target))
+        rows = self._by_target.get((Target.DOCUMENT, None), ())
+        yield from (row for row in rows if row not in exact and fits_document(document, row.target))
 
-    def acceptance(self, problem: Problem, day: date) -> Acceptance | None:
-        """Return the rows that accept a problem on a day; None without any."""
-        first = _first_accepting(self._about_ark(problem), problem, day)
-        in_documents = {}
-        for document in problem.documents if first is None else ():
-            row = _first_accepting(self._about_document(document), problem, day)
-            if row is not None:
-                in_documents[document] = row
-        if first is None and not in_documents:
-            return None
-        is_known = first is not None or len(in_documents) == len(problem.documents)
-        return Acceptance(first, in_documents, is_known)
+    def accepting(self, problem: Problem, day: date) -> dict[str | None, KnownProblem]:
+        """Return the rows that accept a problem on a day, by document: one for all (None), or one for each of some."""
+        everywhere = _first_accepting(self._about_ark(problem), problem, day)
+        if everywhere is not None:
+            return {None: everywhere}
+        rows = {name: _first_accepting(self._about_document(name), problem, day) for name in problem.documents}
+        return {name: row for name, row in rows.items() if row is not None}
 
     def accepts(self, problem: Problem, day: date) -> bool:
         """Return True if a problem is known on a day, in all documents that cite its ARK."""
-        acceptance = self.acceptance(problem, day)
-        return acceptance is not None and acceptance.is_known
+        accepting = self.accepting(problem, day)
+        return None in accepting or 0 < len(accepting) == len(problem.documents)
 
 
 #: A list without rows.
@@ -251,7 +232,7 @@ def stale_rows(known_list: KnownProblems, problems: Iterable[Problem], day: date
 
 def _is_of_kind(state: str, outcome: str) -> bool:
     """Return True if a state and an outcome are both of ARKs, both of citations, or both of documents."""
-    return state == outcome or (state in _OF_ARKS and outcome in _OF_ARKS)
+    return state == outcome or (state in _RANKS and outcome in _RANKS)
 
 
 def selection_of(whats: Iterable[str]) -> KnownProblems:
@@ -317,7 +298,7 @@ class KnownFile:
     text: str
     columns: Sequence[str]
     """The names of the columns in the first line; empty for columns of no meaning."""
-    known: KnownProblems = field(default_factory=KnownProblems)
+    known: KnownProblems = NOTHING_KNOWN
 
 
 def read_known(path: Path | None) -> KnownProblems:

@@ -13,10 +13,18 @@ from sqlalchemy.sql.expression import UnaryExpression
 from crawler.history.ark_status import EventKind
 from crawler.model.observations import FAMILY_OF, Family
 from crawler.model.outcomes import READABLE
-from crawler.model.schema import assessment, document, event, is_current_mention, mention, observation, run, verdict
+from crawler.model.schema import (
+    FINISHED,
+    assessment,
+    document,
+    event,
+    is_current_mention,
+    mention,
+    observation,
+    run,
+    verdict,
+)
 
-#: The state of a run that completed.
-FINISHED = "finished"
 #: A run number that does not exist.
 NO_RUN = -1
 #: Object outcomes of ARKs that work.
@@ -41,16 +49,16 @@ class ReportScope:
         return self.until == self.run_id and not self.is_all
 
 
-def current_scope(connection: Connection) -> ReportScope | None:
+def current_scope(connection: Connection) -> ReportScope:
     """Return the newest finished run that has read a document, with all later checks of its ARKs.
 
     Without such a run, take an unfinished one, or one that read nothing. In a store with checks only, take all ARKs.
-    Return None for an empty store.
+    In an empty store it is `NO_RUN`.
     """
     newest = select(run.c.run_id).order_by(run.c.started_at.desc(), run.c.run_id.desc()).limit(1)
     last = connection.scalar(newest)
     if last is None:
-        return None
+        return ReportScope(NO_RUN, NO_RUN)
     has_document = select(document.c.run_id).where(document.c.run_id == run.c.run_id)
     has_read = has_document.where(document.c.outcome.in_(READABLE)).exists()
     for is_meant in (and_(has_read, run.c.state == FINISHED), has_read, has_document.exists()):
@@ -84,15 +92,16 @@ def run_before(connection: Connection, run_id: int) -> int | None:
 
     A run that had documents and could read none of them shows nothing to compare with.
     """
-    this = connection.execute(select(run.c.command, run.c.seeds, run.c.started_at).where(run.c.run_id == run_id)).one()
+    this = run.alias()
     has_document = select(document.c.run_id).where(document.c.run_id == run.c.run_id)
     is_meant = or_(~has_document.exists(), has_document.where(document.c.outcome.in_(READABLE)).exists())
-    earlier = connection.execute(
-        select(run.c.run_id, run.c.seeds)
-        .where(run.c.started_at < this.started_at, run.c.command == this.command, run.c.state == "finished", is_meant)
+    return connection.scalar(
+        select(run.c.run_id)
+        .where(this.c.run_id == run_id, run.c.command == this.c.command, run.c.seeds.is_not_distinct_from(this.c.seeds))
+        .where(run.c.started_at < this.c.started_at, run.c.state == FINISHED, is_meant)
         .order_by(run.c.started_at.desc(), run.c.run_id.desc())
+        .limit(1)
     )
-    return next((row.run_id for row in earlier if row.seeds == this.seeds), None)
 
 
 _other = run.alias()

@@ -2,25 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
 import pandas as pd
-from sqlalchemy import (
-    JSON,
-    Boolean,
-    ColumnElement,
-    Connection,
-    Float,
-    Integer,
-    Select,
-    Table,
-    Text,
-    func,
-    select,
-    type_coerce,
-)
+from sqlalchemy import JSON, Boolean, ColumnElement, Connection, Float, Integer, Select, Table, func, select
 
 from crawler.history.ark_status import ArkState, EventKind
 from crawler.model import schema
@@ -79,7 +66,6 @@ _SPECIAL: Selection = {
     memento.c.outcome: vocabulary(MementoOutcome),
     mention.c.confidence: pd.CategoricalDtype([confidence.token for confidence in sorted(Confidence)], ordered=True),
     mention.c.reason: WORD,
-    mention.c.resolver: WORD,
     mention.c.role: vocabulary(Role),
     observation.c.chain_end: vocabulary(ChainEnd),
     observation.c.question: vocabulary(Question),
@@ -94,9 +80,9 @@ _SPECIAL: Selection = {
 _BY_STORED_TYPE = {Integer: INTEGER, Float: REAL, Boolean: TRUTH, schema.Moment: MOMENT}
 
 
-def select_columns(table: Table, *names: str, **others: ColumnElement[Any]) -> Selection:
-    """Return columns of *table* by their names, and *others* under their keywords, with dtypes."""
-    columns = {name: table.c[name] for name in names} | others
+def select_columns(table: Table, *names: str, without: Collection[str] = (), **others: ColumnElement[Any]) -> Selection:
+    """Return columns of *table* by their names, by default all, and *others* under their keywords, with dtypes."""
+    columns = {name: table.c[name] for name in names or table.c.keys() if name not in without} | others
     return {
         column.label(name): _SPECIAL.get(column)
         or next((kind for stored, kind in _BY_STORED_TYPE.items() if isinstance(column.type, stored)), TEXT)
@@ -105,8 +91,7 @@ def select_columns(table: Table, *names: str, **others: ColumnElement[Any]) -> S
 
 
 RUN: Selection = {
-    **select_columns(run, "run_id", "command", "started_at", "ended_at", "state", "version", "resolver", "user_agent"),
-    **select_columns(run, "seeds", "plan", is_suspect=assessment.c.is_suspect, suspicion=assessment.c.reason),
+    **select_columns(run, without=("uuid",), is_suspect=assessment.c.is_suspect, suspicion=assessment.c.reason),
     run.c.seeds.label("seed_list"): PARSED,
 }
 _hop = func.json_each(document.c.hops).table_valued("value").alias("hop")
@@ -118,49 +103,16 @@ _SENT_HOPS = (
     .correlate(document)
     .scalar_subquery()
 )
-DOCUMENTS = select_columns(
-    document,
-    "document_id",
-    "url",
-    "found_on",
-    "fetched_at",
-    "outcome",
-    "status",
-    "final_url",
-    "media_type",
-    "title",
-    "body_bytes",
-    request_count=_SENT_HOPS,
-)
-FINDINGS = select_columns(finding, "finding_id", "document_id", "subject", "kind", "detail")
-ARKS = select_columns(ark, "ark_id", "ark", "naan", "shoulder", "name", "qualifier")
+DOCUMENTS = select_columns(document, without=("run_id", "body_sha256", "hops"), request_count=_SENT_HOPS)
+FINDINGS = select_columns(finding)
+ARKS = select_columns(ark)
 #: The columns of citations and questions that a comparison with another run needs.
 COMPARED_MENTIONS = select_columns(
     mention, "mention_id", "document_id", "citation", "ark_id", "request_url", "repairs", "confidence", "asked"
 )
 MENTIONS = select_columns(
     mention,
-    "mention_id",
-    "document_id",
-    "ordinal",
-    "decided",
-    "citation",
-    "ark_id",
-    "as_written",
-    "repaired",
-    "request_url",
-    "role",
-    "page",
-    "line",
-    "place",
-    "context",
-    "repairs",
-    "confidence",
-    "reason",
-    "alternatives",
-    "remarks",
-    "asked",
-    "answered",
+    without=("spans", "resolver", "inflection", "fragment", "doubt"),
     document=document.c.url,
     ark=ark.c.ark,
     naan=ark.c.naan,
@@ -200,59 +152,23 @@ OBSERVATIONS = select_columns(
 )
 #: The requests for documents.
 FETCHES = select_columns(document, "document_id", "outcome", document=document.c.url, hops=document.c.hops)
-TLS = select_columns(tls_probe, "host", "port", "at", "trusted", "reason")
-PAUSES = select_columns(pause, "pause_id", "host", "asked_s", "is_kept")
-TRAFFIC = select_columns(host_traffic, "host_traffic_id", "host", "requests", "interval_s", "crawl_delay_s", "given_up")
+TLS = select_columns(tls_probe, "host", "port", "reason")
+PAUSES = select_columns(pause)
+TRAFFIC = select_columns(host_traffic)
 VERDICTS = select_columns(
-    verdict,
-    "verdict_id",
-    "run_id",
-    "ark_id",
-    "request_url",
-    "object",
-    "object_evidence",
-    "metadata",
-    "metadata_evidence",
-    "commitment",
-    "commitment_evidence",
-    "commitment_parsed",
-    "final_url",
-    "hop_count",
-    "request_count",
-    "rests_on",
-    "did_you_mean",
-    "naan_policy",
-    "remarks",
-    judged_at=run.c.started_at,
-    ark=ark.c.ark,
-    naan=ark.c.naan,
+    verdict, without=("metadata_parsed", "state"), judged_at=run.c.started_at, ark=ark.c.ark, naan=ark.c.naan
 )
-#: Runs up to the reported one, their verdicts on the same ARKs, and the last good verdicts.
-HISTORY = select_columns(verdict, "verdict_id", "run_id", "ark_id", "object")
-RUNS = select_columns(run, "run_id", "started_at")
+#: Verdicts of runs up to the reported one on the same ARKs, and the last good verdicts.
+HISTORY = select_columns(verdict, "verdict_id", "run_id", "ark_id", "object", started_at=run.c.started_at)
 LAST_GOOD = select_columns(verdict, "verdict_id", "ark_id", good_at=run.c.started_at, good_url=verdict.c.final_url)
 #: Archived copies of ARKs that fail.
 MEMENTOS = select_columns(
     memento, "memento_id", "ark_id", "request_url", "at", "outcome", "reason", "memento_url", "memento_at"
 )
-LATEST = select_columns(
-    latest,
-    "latest_id",
-    "ark_id",
-    "request_url",
-    "state",
-    "since",
-    "checked_at",
-    "reason",
-    "strikes",
-    "worked_at",
-    "first_strike_at",
-)
+LATEST = select_columns(latest, "latest_id", "ark_id", "request_url", "state", "since", "reason", "first_strike_at")
 #: The states after the checks that count for a run that is compared with another.
 COMPARED_LATEST = select_columns(verdict, "verdict_id", "ark_id", "request_url", "state")
-EVENTS = select_columns(
-    event, "event_id", "run_id", "ark_id", "request_url", "at", "event", "detail", ark=ark.c.ark, naan=ark.c.naan
-)
+EVENTS = select_columns(event, ark=ark.c.ark, naan=ark.c.naan)
 #: All runs up to a given one: the runs, their checks, and the status of ARKs.
 JUDGED_RUNS = select_columns(
     run, "run_id", "started_at", "command", "state", is_suspect=assessment.c.is_suspect, reason=assessment.c.reason
@@ -274,16 +190,8 @@ KNOWN: Mapping[str, Dtype] = {"ark_id": INTEGER, **dict.fromkeys(("request_url",
 
 
 def query_of(selection: Selection) -> Select[Any]:
-    """Return the query for a selection, ordered by its first column, which is the order of insertion.
-
-    JSON is left unparsed, because most of it repeats the same few texts.
-    """
-    columns = (type_coerce(column, Text).label(column.name) if _is_json(column) else column for column in selection)
-    return select(*columns).order_by(next(iter(selection)))
-
-
-def _is_json(column: ColumnElement[Any]) -> bool:
-    return isinstance(column.type, JSON)
+    """Return the query for a selection, ordered by its first column, which is the order of insertion."""
+    return select(*selection).order_by(next(iter(selection)))
 
 
 def load(connection: Connection, selection: Selection, query: Select[Any]) -> pd.DataFrame:
@@ -297,7 +205,7 @@ def load(connection: Connection, selection: Selection, query: Select[Any]) -> pd
 def empty_columns(selection: Selection) -> Columns:
     """Return columns for a selection, without rows."""
     dtypes = {column.name: dtype for column, dtype in selection.items()}
-    return Columns(dtypes, frozenset(column.name for column in selection if _is_json(column)))
+    return Columns(dtypes, frozenset(column.name for column in selection if isinstance(column.type, JSON)))
 
 
 # The hops of questions and of documents, one row each. They are most of a store, so they are split while they are read.
@@ -332,9 +240,8 @@ def with_hops(
     hops = Columns({"ordinal": INTEGER, **HOP, **dict.fromkeys(HOP_HEADERS.values(), WORD)})
     counts: list[int] = []
     for rows in fetch_batches(connection, query):
-        *columns, texts = zip(*rows, strict=True)
-        chains = [content(text) or () for text in texts]
-        owning.add_columns(columns)
+        chains = [content(text) or () for *_, text in rows]
+        owning.add([row[:-1] for row in rows])
         hops.add([_hop_row(*hop) for chain in chains for hop in enumerate(chain, start=1)])
         counts.extend(map(len, chains))
     owners = owning.frame().assign(request_count=pd.Series(counts, dtype="Int64"))

@@ -65,13 +65,10 @@ class Columns:
 
     def add(self, rows: Rows) -> None:
         """Add rows. Raises `json.JSONDecodeError`."""
-        if rows:
-            self.add_columns(list(zip(*rows, strict=True)))
-
-    def add_columns(self, columns: Sequence[Sequence[Any]]) -> None:
-        """Add rows that are given column by column."""
-        for (name, dtype), values in zip(self._dtypes.items(), columns, strict=True):
-            cells = values
+        if not rows:
+            return
+        for (name, dtype), values in zip(self._dtypes.items(), zip(*rows, strict=True), strict=True):
+            cells: Sequence[Any] = values
             if name in self._json_columns:
                 # Each different text is parsed once.
                 parsed = {value: content(value) for value in set(values)}

@@ -105,9 +105,7 @@ def _lasting_detours(frames: Frames) -> pd.DataFrame:
     A run that another is compared with has no timeline, and so none of them.
     """
     timeline = frames.timeline
-    checks = timeline.checks.assign(
-        started_at=timeline.runs["started_at"].take(timeline.checks["run"].to_numpy()).array
-    )
+    checks = timeline.checks
     is_elsewhere = checks["object"].eq(ObjectOutcome.WORKS_ELSEWHERE)
     works_here = families(checks["object"]).eq(Family.WORKS) & ~is_elsewhere
     spell = works_here.groupby(checks["pair"]).cumsum()

@@ -51,7 +51,7 @@ def select_part(frames: Frames, choice: Choice) -> Frames:
         *((part.latest, "state"), (part.events, "event"), (diagnosed_failures(part), "cause")),
     )
     pairs = pd.concat([rows.loc[rows[column].astype("str").isin(choice.only), PAIR] for rows, column in where])
-    part = _of_each_run(part, lambda run: _with_cited_documents(_rows_about(run, pairs)))
+    part = _of_each_run(part, lambda run: _rows_about(run, pairs))
     return _limit_inventory(part, part.inventory["ark"].isin(part.arks["ark"]))
 
 
@@ -68,14 +68,13 @@ def _by_place(frames: Frames, choice: Choice) -> Frames:
     """Return the rows about the NAANs and documents of *choice*."""
     if choice.naans:
         arks = frames.arks[frames.arks["naan"].isin(choice.naans)]
-        frames = _with_cited_documents(_rows_about(frames, arks[["ark_id"]]))
+        frames = _rows_about(frames, arks[["ark_id"]])
         frames = _limit_inventory(frames, frames.inventory["naan"].isin(choice.naans))
     if choice.documents:
         fits = frames.documents["url"].map(lambda url: any(fits_document(url, pattern) for pattern in choice.documents))
         named = frames.documents.loc[fits.astype("bool"), "document_id"]
         mentions = frames.mentions[frames.mentions["document_id"].isin(named)]
-        frames = replace(_rows_about(frames, mentions[PAIR]), mentions=mentions)
-        frames = _of_documents(frames, named)
+        frames = _rows_about(frames, mentions[PAIR], named)
         frames = _limit_inventory(frames, frames.inventory["ark"].isin(frames.arks["ark"]))
     return frames
 
@@ -86,8 +85,11 @@ def _limit_inventory(frames: Frames, is_meant: pd.Series) -> Frames:
     return replace(frames, inventory=frames.inventory.assign(is_chosen=is_chosen))
 
 
-def _rows_about(frames: Frames, meant: pd.DataFrame) -> Frames:
-    """Return the rows about the ARKs in *meant*, or about these ARKs at these URLs in frames with URLs."""
+def _rows_about(frames: Frames, meant: pd.DataFrame, document_ids: pd.Series | None = None) -> Frames:
+    """Return the rows about the ARKs in *meant*, or about these ARKs at these URLs in frames with URLs.
+
+    Documents, with their citations and findings, are limited to *document_ids*, by default to those that cite these ARKs.
+    """
     kept: dict[str, Any] = {}
     for field in fields(Frames):
         rows = getattr(frames, field.name)
@@ -97,19 +99,10 @@ def _rows_about(frames: Frames, meant: pd.DataFrame) -> Frames:
         if "request_url" in meant and "request_url" in rows and field.name != "events":
             rows = rows[is_among(rows, meant)]
         kept[field.name] = rows
+    if document_ids is None:
+        document_ids = kept["mentions"]["document_id"]
+    for name in ("documents", "findings", "fetches", "mentions"):
+        rows = kept.get(name, getattr(frames, name))
+        kept[name] = rows[rows["document_id"].isin(document_ids)]
     asked = frames.hops["observation_id"].isin(kept["observations"]["observation_id"])
     return replace(frames, **kept, hops=frames.hops[asked])
-
-
-def _with_cited_documents(frames: Frames) -> Frames:
-    """Return only the documents that still cite something, with their findings."""
-    return _of_documents(frames, frames.mentions["document_id"])
-
-
-def _of_documents(frames: Frames, document_ids: pd.Series) -> Frames:
-    kept: dict[str, Any] = {
-        name: rows[rows["document_id"].isin(document_ids)]
-        for name in ("documents", "findings", "fetches")
-        for rows in (getattr(frames, name),)
-    }
-    return replace(frames, **kept)

@@ -39,9 +39,9 @@ FINDINGS = {
 def inventory(frames: Frames) -> pd.DataFrame:
     """Return one row per ARK of the inventory and URL; the most serious findings first, ARKs without findings last."""
     cited = frames.mentions.groupby("ark", as_index=False).agg(citations=("citation_id", "nunique"))
-    rows = frames.inventory[frames.inventory["is_chosen"]].merge(frames.stock, on="ark", how="left")
-    rows = with_counts(rows.merge(cited, on="ark", how="left"), ["citations"])
-    is_cited, is_checked = rows["is_cited"].astype("bool"), rows["object"].notna()
+    rows = frames.inventory[frames.inventory["is_chosen"]].merge(cited, on="ark", how="left")
+    rows = with_counts(rows, ["citations"])
+    is_cited, is_checked = rows["is_cited"], rows["object"].notna()
     finding = pd.Series("never-seen", index=rows.index, dtype="str").mask(is_cited, "never-checked")
     finding = finding.mask(is_checked, "never-cited").mask(is_cited & is_checked)
     rows = pd.concat([rows.assign(finding=finding), _extra(frames).assign(finding=EXTRA)], ignore_index=True)

@@ -144,11 +144,12 @@ def arks(frames: Frames) -> pd.DataFrame:
         rows = rows.merge(of_ark, on="ark_id", how="left")
     is_amiss = rows["family"].ne(Family.WORKS)
     promises = rows["commitment_parsed"]
+    expected = frames.inventory.drop_duplicates("ark").set_index("ark")["expected_url"]
     findings = findings_about(frames, rows["ark"])
     return rows.assign(
         last_good_url=rows["good_url"].where(is_amiss),
         last_good_at=rows["good_at"].where(is_amiss),
-        expected_url=rows["ark"].map(frames.inventory.set_index("ark")["expected_url"]).astype("str"),
+        expected_url=rows["ark"].map(expected).astype("str"),
         permanence=first_commitment_field(promises, "permanence", "what"),
         guarantor=first_commitment_field(promises, "guarantor", "who"),
         naan_policy=map_parsed(rows["naan_policy"], naan_policy_words),
@@ -191,15 +192,15 @@ def check_characters(frames: Frames) -> pd.DataFrame:
     named = frames.arks[is_meant].sort_values("ark")
     arks = {form: Ark(*parts) for form, *parts in rows_of(named[["ark", "naan", "name", "qualifier"]])}
     zones = Zones.from_arks(arks.values())
-    checks = {form: zones.check(ark) for form, ark in arks.items()}
-    failing = [form for form, check in checks.items() if check is CheckCharacter.FAILS]
+    checks = {form: zones.check(ark).value for form, ark in arks.items()}
+    failing = [form for form, check in checks.items() if check == CheckCharacter.FAILS]
     shapes = Shapes.learn({ark.base for ark in arks.values()} if failing else ())  # names are formed as all others are
     meant = dict.fromkeys(arks, "")
     for form in failing:
         proposals = suggestions(arks[form], zones=zones, fits=shapes.allows, is_seen=arks.__contains__)
         meant[form] = JOINT.join(str(proposal.ark) for proposal in proposals)
-    words = pd.DataFrame({"check": [check.value for check in checks.values()], "suggestions": list(meant.values())})
-    return named[["ark_id"]].assign(**words.astype("str").set_axis(named.index))
+    rows = named[["ark_id"]].assign(check=list(checks.values()), suggestions=list(meant.values()))
+    return rows.astype({"check": "str", "suggestions": "str"})
 
 
 ARKS = TableDefinition(

@@ -103,15 +103,9 @@ def conclusive_checks(timeline: Timeline) -> pd.DataFrame:
     """Return the conclusive checks, each a success or a strike, with `at` and the number of its `spell`."""
     family = families(timeline.checks["object"])
     works = family.eq(Family.WORKS)
-    strikes = family.isin([Family.FAILS, Family.UNREACHABLE]) & ~_of_run(timeline, timeline.checks, "is_suspect")
-    checks = timeline.checks.assign(works=works, at=_of_run(timeline, timeline.checks, "started_at"))
-    proving = checks[works | strikes]
+    strikes = family.isin([Family.FAILS, Family.UNREACHABLE]) & ~timeline.checks["is_suspect"]
+    proving = timeline.checks.assign(works=works).rename(columns={"started_at": "at"})[works | strikes]
     return proving.assign(spell=proving.groupby("pair")["works"].cumsum())
-
-
-def _of_run(timeline: Timeline, rows: pd.DataFrame, column: str) -> pd.Series:
-    """Return the value of a column of `runs` for the run of each row."""
-    return pd.Series(timeline.runs[column].take(rows["run"].to_numpy()).array, index=rows.index)
 
 
 @lru_cache(maxsize=2)
@@ -161,15 +155,7 @@ def _in_groups(rows: pd.DataFrame, timeline: Timeline) -> pd.DataFrame:
 
 
 def runs(timeline: Timeline) -> pd.DataFrame:
-    """Return one row per run, in order: the status of all ARKs known by then at their last conclusive check."""
-    table = pd.concat([timeline.runs, _status_counts(timeline, len(timeline.runs))], axis="columns")
-    not_broken = table["working"] + table["failing"]
-    proved = not_broken + table["confirmed_broken"]
-    return table.assign(share_working=_share(table["working"], proved), share_not_broken=_share(not_broken, proved))
-
-
-def _status_counts(timeline: Timeline, run_count: int) -> pd.DataFrame:
-    """Return by run how many pairs worked at their last conclusive check, were failing, or were confirmed broken."""
+    """Return one row per run, in order: how many pairs worked at their last conclusive check by then, or failed."""
     checks = conclusive_checks(timeline)
     failures = checks[~checks["works"]]
     spelled = failures.groupby(["pair", "spell"])
@@ -180,7 +166,10 @@ def _status_counts(timeline: Timeline, run_count: int) -> pd.DataFrame:
     before = status.groupby(checks["pair"]).shift()
     change = pd.crosstab(checks["run"], status).sub(pd.crosstab(checks["run"], before), fill_value=0)
     states = ["working", "failing", "confirmed_broken"]
-    return change.fillna(0).reindex(index=range(run_count), columns=states, fill_value=0).cumsum()
+    counts = change.fillna(0).reindex(index=timeline.runs.index, columns=states, fill_value=0).cumsum()
+    not_broken, proved = counts["working"] + counts["failing"], counts.sum(axis="columns")
+    shares = {"share_working": _share(counts["working"], proved), "share_not_broken": _share(not_broken, proved)}
+    return timeline.runs.join(counts.assign(**shares))
 
 
 def survival(frames: Frames) -> pd.DataFrame:
