@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from crawler.answers.answer import read_answer
 from crawler.model.observations import ChainEnd, Hop, Observation, Question
 from crawler.spiders.arks_spider import Replay
-from crawler.spiders.conversation import Ask
+from crawler.spiders.conversation import QuestionToSend
 from extractors.model.ark import Ark
 
 URL = "https://n2t.net/ark:/12x45/x5"
@@ -13,7 +13,7 @@ BEFORE = "2026-11-21T12:00:00.000+00:00"
 NOW = datetime(2026, 11, 21, 12, 0, 30, tzinfo=UTC)
 
 
-def observation_of(ask: Ask, hops: tuple[Hop, ...] = (), body: str = "") -> Observation:
+def observation_of(ask: QuestionToSend, hops: tuple[Hop, ...] = (), body: str = "") -> Observation:
     """Return the answer to a question, as it is read from a body."""
     answer = read_answer(body.encode(), "text/html" if body.startswith("<") else "text/plain", ask.ark)
     return Observation(
@@ -23,11 +23,11 @@ def observation_of(ask: Ask, hops: tuple[Hop, ...] = (), body: str = "") -> Obse
     )  # fmt: skip
 
 
-def ask_of(question: Question, attempt: int = 1, url: str = URL, wait_s: float = 0.0) -> Ask:
+def ask_of(question: Question, attempt: int = 1, url: str = URL, wait_s: float = 0.0) -> QuestionToSend:
     ark = Ark.parse("ark:12x45/x5")
     hop = Hop(url, "GET", BEFORE, 503)
     before = Observation(ark, url, question, url, (hop,), ChainEnd.ANSWERED, attempt=attempt - 1)
-    return Ask(ark, url, question, url, before if attempt > 1 else None, wait_s)
+    return QuestionToSend(ark, url, question, url, before if attempt > 1 else None, wait_s)
 
 
 def seen(question: Question, attempt: int = 1, url: str = URL) -> Observation:

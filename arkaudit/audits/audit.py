@@ -173,25 +173,25 @@ class Audit:
         if self.source is not None:
             progress.stage("documents")
             records = self.source.records(self.config.resolver)
-            for some in batches(records, lambda record: _MENTION_BYTES * len(record.mentions)):
-                self.store.record(self.run_id, some)
-                for record in some:
+            for batch in batches(records, lambda record: _MENTION_BYTES * len(record.mentions)):
+                self.store.record(self.run_id, batch)
+                for record in batch:
                     progress.count(record)
             for subject, finding in self.source.notes:
                 self.store.record_findings(self.run_id, subject, [finding])
         if self.seeds is not None:
-            documents = partial(self._documents, self.seeds, executor, progress)
+            documents = partial(self._documents_arguments, self.seeds, executor, progress)
             stages.append(SpiderStage(DocumentsSpider, documents))
         if self.resolve:
-            stages.append(SpiderStage(ArksSpider, partial(self._arks, progress)))
+            stages.append(SpiderStage(ArksSpider, partial(self._arks_arguments, progress)))
             if self.config.memento.timegate:
-                stages.append(SpiderStage(MementosSpider, partial(self._mementos, progress)))
+                stages.append(SpiderStage(MementosSpider, partial(self._mementos_arguments, progress)))
         # Scrapy's default is 5 MB, enough for two processes.
         window = _AHEAD_BYTES * max(jobs, 2)
         settings = self.config.settings() | {"SCRAPER_SLOT_MAX_ACTIVE_SIZE": window}
         run_stages(stages, settings, faults=self.faults, on_start=on_start)
 
-    def _documents(self, seeds: Seeds, executor: WorkerExecutor, progress: RunProgress) -> dict[str, Any]:
+    def _documents_arguments(self, seeds: Seeds, executor: WorkerExecutor, progress: RunProgress) -> dict[str, Any]:
         """Return the arguments of the documents spider; *executor* runs the parsers."""
         progress.stage("documents", done=self.store.counts(self.run_id)["documents"])
         return {
@@ -204,7 +204,7 @@ class Audit:
             "patience": self.config.patience,
         }
 
-    def _arks(self, progress: RunProgress) -> dict[str, Any]:
+    def _arks_arguments(self, progress: RunProgress) -> dict[str, Any]:
         """Return the arguments of the arks spider. All documents are read by then."""
         config, asked = self.config, self._run_targets(as_asked=True)
         frontier = Frontier(self.store, self.run_id, ARKS)
@@ -235,7 +235,7 @@ class Audit:
             "max_time_s": config.crawl.max_time if self.seeds is None else None,
         }
 
-    def _mementos(self, progress: RunProgress) -> dict[str, Any]:
+    def _mementos_arguments(self, progress: RunProgress) -> dict[str, Any]:
         """Judge the ARKs, and return the arguments of the spider that asks an archive about those that fail."""
         self._judge(progress)
         wanted = self.config.memento
@@ -267,7 +267,7 @@ class Audit:
         if not self.resolve:
             return []
         # Sorted, so that probes on behalf of many ARKs choose the same ARK in every run.
-        cited = self.store.cited_arks(self.run_id, as_asked=as_asked)
+        cited = self.store.cited_targets(self.run_id, as_asked=as_asked)
         return sorted((ark, url) for ark, url in cited if not self.registry.is_shoulder(ark))
 
     def _candidate_readings(self) -> dict[str, Sequence[CandidateReading]]:

@@ -49,12 +49,12 @@ _PERMIT = re.compile(
 
 
 @lru_cache(maxsize=2**13)  # the pages of a site share most of their links
-def same_document(url: str) -> str:
+def canonical_form(url: str) -> str:
     """Return the canonical form of *url*; URLs with the same form are requested once. A text that is no URL stays.
 
-    >>> same_document("HTTP://Www.Example.org:80/%7Ea/./b;jsessionid=1A2B?z=1&a=%c3%a9&utm_source=x#top")
+    >>> canonical_form("HTTP://Www.Example.org:80/%7Ea/./b;jsessionid=1A2B?z=1&a=%c3%a9&utm_source=x#top")
     'http://www.example.org/~a/b?a=%C3%A9&z=1'
-    >>> same_document("https://example.org/ark:/12148/x?"), same_document("https://example.org")
+    >>> canonical_form("https://example.org/ark:/12148/x?"), canonical_form("https://example.org")
     ('https://example.org/ark:/12148/x?', 'https://example.org/')
     """
     from w3lib.url import canonicalize_url  # it imports a client for HTTP
@@ -73,10 +73,10 @@ def same_document(url: str) -> str:
     return f"{compared}?" if is_bare else compared
 
 
-def names_session(url: str) -> bool:
+def has_session_id(url: str) -> bool:
     """Return True if *url* contains a session id.
 
-    >>> names_session("http://example.org/a;jsessionid=1A2B"), names_session("http://example.org/?sid=12")
+    >>> has_session_id("http://example.org/a;jsessionid=1A2B"), has_session_id("http://example.org/?sid=12")
     (True, False)
     """
     parts = split_url(url)
@@ -85,12 +85,12 @@ def names_session(url: str) -> bool:
     )
 
 
-def is_for_once(url: str) -> bool:
+def has_expiring_permit(url: str) -> bool:
     """Return True if *url* contains a permit that expires, so that it does not identify the document.
 
-    >>> is_for_once("https://bucket.example/1.pdf?X-Amz-Expires=60&X-Amz-Signature=0123456789abcdef")
+    >>> has_expiring_permit("https://bucket.example/1.pdf?X-Amz-Expires=60&X-Amz-Signature=0123456789abcdef")
     True
-    >>> is_for_once("https://example.org/auction?token=3"), is_for_once("https://example.org/1.pdf")
+    >>> has_expiring_permit("https://example.org/auction?token=3"), has_expiring_permit("https://example.org/1.pdf")
     (False, False)
     """
     return any(_PERMIT.fullmatch(parameter) for parameter in split_url(url).query.split("&"))
@@ -191,10 +191,10 @@ class CrawlRequest:
         >>> seed.led_to("http://library.example/en;jsessionid=1A2B").url
         'http://library.example/en'
         """
-        canonical = same_document(url)
-        if canonical == self.canonical or is_for_once(url):
+        canonical = canonical_form(url)
+        if canonical == self.canonical or has_expiring_permit(url):
             return self
-        name = canonical if names_session(url) else url
+        name = canonical if has_session_id(url) else url
         return replace(self, url=name, canonical=canonical, host=authority_of(url))
 
     @classmethod
@@ -215,7 +215,7 @@ class CrawlRequest:
         """
         return cls(
             url,
-            same_document(url),
+            canonical_form(url),
             authority_of(url),
             depth=depth,
             found_on=found_on,

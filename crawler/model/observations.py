@@ -57,7 +57,7 @@ class DecidedOn(IntEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class KeptMention:
+class StoredMention:
     """A mention and its place in the store."""
 
     document_id: int
@@ -67,7 +67,7 @@ class KeptMention:
 
 
 @dataclass(frozen=True, slots=True)
-class KeptUnresolvedMention(KeptMention):
+class StoredUnresolvedMention(StoredMention):
     """A mention that was not certain from its document alone."""
 
     unresolved: UnresolvedMention
@@ -334,7 +334,7 @@ class Observation:
                 facts,
                 # A truncated ARK would be another ARK.
                 arks=tuple(
-                    (ark, place[:VALUE_CHARS]) for ark, place in facts.arks[:MOST_ARKS] if len(ark) <= VALUE_CHARS
+                    (ark, location[:VALUE_CHARS]) for ark, location in facts.arks[:MOST_ARKS] if len(ark) <= VALUE_CHARS
                 ),
                 canonical=_unless_long(facts.canonical),
                 refresh=_unless_long(facts.refresh),
@@ -457,13 +457,13 @@ class DocumentRecord:
     """All followed links, also those to known documents."""
     led_to: str | None = None
     """The name of the document at the end of its redirects, if that has a row of its own."""
-    led_by: DocumentRecord | None = None
+    redirected_from: DocumentRecord | None = None
     """The row of the URL whose redirects led here first, recorded in the same transaction."""
 
     @property
     def rows(self) -> tuple[DocumentRecord, ...]:
         """The rows that are recorded together: this row, and the one about the redirecting URL."""
-        return (self,) if self.led_by is None else (self.led_by, self)
+        return (self,) if self.redirected_from is None else (self.redirected_from, self)
 
     @property
     def status(self) -> int | None:

@@ -81,7 +81,7 @@ def _listed_members(collection: dict[str, Any]) -> Iterator[tuple[str | None, st
             for member in _as_list(within.get(key)):
                 of_kind = _kind(member) if isinstance(member, dict) else ""
                 yield of_kind or _KIND_OF_KEY.get(key), _id(member)
-                if of_kind == "Collection" and any(other in member for other in _MEMBERS):
+                if of_kind == "Collection" and any(key in member for key in _MEMBERS):
                     pending.append(member)  # embedded
     yield from (("Collection", _id(page)) for key in ("first", "next") for page in _as_list(collection.get(key)))
 
@@ -300,9 +300,9 @@ def finders(seeds: Iterable[Key], documents: Mapping[Key, Key | None], links_of:
     >>> from crawler.model.crawl_requests import document_key as key
     >>> home, near, far = map(key, ("home", "near", "far"))
     >>> targets = {home: ("home", near), near: ("near", far + home), far: ("far", near)}
-    >>> links = {each: [Outlinks.to(*targets[each])] for each in targets}
-    >>> found = finders([home], dict.fromkeys(links), lambda keys: {each: links[each] for each in keys})
-    >>> found[home], found[near], found[far]
+    >>> links = {source: [Outlinks.to(*targets[source])] for source in targets}
+    >>> finder_of = finders([home], dict.fromkeys(links), lambda keys: {source: links[source] for source in keys})
+    >>> finder_of[home], finder_of[near], finder_of[far]
     (None, 'home', 'near')
     """
     finder_of: dict[Key, str | None] = {}
@@ -317,9 +317,9 @@ def finders(seeds: Iterable[Key], documents: Mapping[Key, Key | None], links_of:
     for seed in seeds:
         find(seed, None)
     while queue:
-        some = [queue.popleft() for _ in range(min(len(queue), AT_ONCE))]
-        links = links_of(some)
-        for document in some:
+        batch = [queue.popleft() for _ in range(min(len(queue), AT_ONCE))]
+        links = links_of(batch)
+        for document in batch:
             for outlinks in links.get(document, ()):
                 for target in outlinks.target_keys():
                     find(target, outlinks.found_on)

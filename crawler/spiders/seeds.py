@@ -83,9 +83,9 @@ class Seeds:
                     folder_findings[path] = Finding("empty", "there is no file in this folder")
             else:
                 if not path_exists(path) or is_folder(path):
-                    meant = f"; did you mean {url}?" if (url := _url_meant(location)) else ""
-                    missing.append(f"neither an http(s) URL nor an existing file or folder: {location!r}{meant}")
-                    if meant or order:
+                    suggestion = f"; did you mean {url}?" if (url := _url_meant(location)) else ""
+                    missing.append(f"neither an http(s) URL nor an existing file or folder: {location!r}{suggestion}")
+                    if suggestion or order:
                         raise UserMistake(missing[-1])
                 files.append(path)
                 named.append(path)

@@ -396,7 +396,7 @@ def head_as_get(answers: Answers) -> Finding:
     if (unanswered := _no_answer(answers[Question.HEAD])) is not None and head.status not in (401, 403):
         return unanswered
     of_head, of_get = (
-        [(hop.status, (hop.location or "").partition("?")[0]) for hop in one.hops[:1]] for one in (head, get)
+        [(hop.status, (hop.location or "").partition("?")[0]) for hop in answer.hops[:1]] for answer in (head, get)
     )
     words = f"HEAD {head.hops[0].status}, GET {get.hops[0].status}" if head.hops and get.hops else "no answer"
     return Finding(of_head == of_get, words)
