@@ -98,12 +98,12 @@ class World:
 
         def take(observation: Observation) -> None:
             if replay.take(observation) is not None:
-                replay.ask(self._asks(self.conversation.on_answer(observation)))
+                replay.expect(self._asks(self.conversation.on_answer(observation)))
 
         for observation in self.seen:
             if not replay.awaits(observation) and observation.request_url in arks:
                 url = observation.request_url
-                replay.ask(self._asks(self.conversation.begin(arks[url], url)))
+                replay.expect(self._asks(self.conversation.begin(arks[url], url)))
             take(observation)
         while late := replay.answers_to_find():
             for observation in self.seen:

@@ -37,14 +37,14 @@ def seen(question: Question, attempt: int = 1, url: str = URL) -> Observation:
 def test_unanswered_questions_stay_open_in_order() -> None:
     replay = Replay()
     asked = [ask_of(Question.OBJECT), ask_of(Question.INFO), ask_of(Question.DOUBLE), ask_of(Question.OBJECT, 2)]
-    replay.ask(asked)
+    replay.expect(asked)
     assert replay.take(seen(Question.INFO)) is asked[1]
     assert [each for each, _ in replay.open(now=NOW)] == [asked[0], asked[2], asked[3]]
 
 
 def test_attempts_and_urls_are_distinguished() -> None:
     replay = Replay()
-    replay.ask([ask_of(Question.OBJECT, 1), ask_of(Question.OBJECT, 2), ask_of(Question.OBJECT, url=URL + "y")])
+    replay.expect([ask_of(Question.OBJECT, 1), ask_of(Question.OBJECT, 2), ask_of(Question.OBJECT, url=URL + "y")])
     assert replay.awaits(seen(Question.OBJECT, 2))
     assert not replay.awaits(seen(Question.OBJECT, 3))
     assert replay.take(seen(Question.OBJECT, 3)) is None
@@ -55,12 +55,12 @@ def test_early_answer_is_found_by_its_question() -> None:
     replay = Replay()
     assert replay.take(seen(Question.INFO)) is None
     assert replay.answers_to_find() == []
-    replay.ask([ask_of(Question.INFO), ask_of(Question.DOUBLE)])
+    replay.expect([ask_of(Question.INFO), ask_of(Question.DOUBLE)])
     assert replay.answers_to_find() == [(URL, Question.INFO, 1)]
 
 
 def test_a_pause_that_a_host_asked_for_is_kept_as_far_as_it_is_not_over() -> None:
     replay = Replay()
-    replay.ask([ask_of(Question.OBJECT, 2, wait_s=40)])
-    replay.ask([ask_of(Question.INFO, 2, wait_s=4)])
+    replay.expect([ask_of(Question.OBJECT, 2, wait_s=40)])
+    replay.expect([ask_of(Question.INFO, 2, wait_s=4)])
     assert [wait_s for _, wait_s in replay.open(now=NOW)] == [10, -26]

@@ -50,11 +50,11 @@ from extractors.processes.worker import WorkerExecutor
 
 
 def crawl_plan(config: Config, seeds: Seeds) -> CrawlPlan:
-    """Return the plan of a crawl from *seeds*."""
+    """Return the plan of a crawl from *seeds*, with its limits from *config*."""
     crawl = config.crawl
     return CrawlPlan.from_urls(
         seeds.urls,
-        seeds.orders,
+        seeds.named_kinds,
         rules=Rules(
             depth=crawl.depth,
             include=LinkPatterns(crawl.include),
@@ -192,7 +192,7 @@ class Audit:
         run_stages(stages, settings, faults=self.faults, on_start=on_start)
 
     def _documents_arguments(self, seeds: Seeds, executor: WorkerExecutor, progress: RunProgress) -> dict[str, Any]:
-        """Return the arguments of the documents spider; *executor* runs the parsers."""
+        """Return the keyword arguments of `DocumentsSpider`; *executor* runs its parsers."""
         progress.stage("documents", done=self.store.counts(self.run_id)["documents"])
         return {
             **self.spider_arguments,
@@ -205,7 +205,10 @@ class Audit:
         }
 
     def _arks_arguments(self, progress: RunProgress) -> dict[str, Any]:
-        """Return the arguments of the arks spider. All documents are read by then."""
+        """Return the keyword arguments of `ArksSpider`: targets, their other readings, and rules.
+
+        All documents must have been read.
+        """
         config, asked = self.config, self._run_targets(as_asked=True)
         frontier = Frontier(self.store, self.run_id, ARKS)
         done = frontier.counts()[FrontierState.DONE]
@@ -236,7 +239,7 @@ class Audit:
         }
 
     def _mementos_arguments(self, progress: RunProgress) -> dict[str, Any]:
-        """Judge the ARKs, and return the arguments of the spider that asks an archive about those that fail."""
+        """Judge all ARKs, and return the keyword arguments of `MementosSpider`, whose targets are the failing ones."""
         self._judge(progress)
         wanted = self.config.memento
         assert wanted.timegate is not None
@@ -254,7 +257,10 @@ class Audit:
     # -- targets and their background
 
     def _run_targets(self, *, as_asked: bool = False) -> list[Target]:
-        """Return the ARKs of the run with their URLs; with *as_asked*, as cited before answers settled doubts."""
+        """Return the ARKs of the run with their request URLs.
+
+        With *as_asked*, those of doubtful mentions as they were before answers decided them.
+        """
         if self.targets is not None:
             return list(self.targets)
         if not self.is_read:
@@ -390,7 +396,7 @@ def begin(config: Config, store: Store, command: str, named: Sequence[str], deci
 
 
 def warn_if_anonymous(config: Config) -> None:
-    """Ask the user for a contact if requests do not name one."""
+    """Print a message that asks for a contact if requests name none."""
     if config.is_anonymous:
         say("no contact given: hosts can't tell who is asking; give an address by --contact")
 
@@ -402,7 +408,7 @@ def fetched_documents(seeds: Seeds, config: Config) -> Iterator[Document]:
     with Store.open(None) as store:
         Audit(only_these, store, seeds, resolve=False, on_document=records.append).run("extract")
     order = {url: number for number, url in enumerate(seeds.urls)}
-    records.sort(key=lambda one: order.get(one.url, order.get(one.found_on or "", len(order))))
+    records.sort(key=lambda record: order.get(record.url, order.get(record.found_on or "", len(order))))
     for record in records:
         mentions = [cited.mention for cited in record.mentions]
         unresolved = [cited.unresolved for cited in record.mentions if cited.unresolved is not None]

@@ -97,8 +97,8 @@ def check_lines(
 ) -> CheckResult:
     """Resolve and judge the ARKs in the lines *asked*; with *explain* each row explains its verdict.
 
-    *lines* maps a line to the places in files that it was read from. problems in *known_list* are counted, not raised. An
-    unfinished check of the same lines is resumed. Raises `crawler.store.StoreError`, and
+    *lines* maps a line to the places in files that it was read from. Problems that *known_list* accepts are only
+    counted. An unfinished check of the same lines is resumed. Raises `crawler.store.StoreError`, and
     `extractors.model.errors.UserMistake` if no line holds an ARK or the options contradict the check to resume.
     """
     mentions = _mentions_of(asked)
@@ -271,7 +271,7 @@ def _pair(verdict: Verdict) -> Pair:
 
 
 def _problems(verdicts: Iterable[Verdict], known_pairs: Collection[Pair]) -> list[Verdict]:
-    """Return failing ARKs, then unreachable ones, without known problems."""
+    """Return the verdicts with an outcome that fails, then those that are unreachable, without *known_pairs*."""
     unknown = [verdict for verdict in verdicts if _pair(verdict) not in known_pairs]
     return [
         verdict for family in _PROBLEM_FAMILIES for verdict in unknown if FAMILY_OF[verdict.object.outcome] is family

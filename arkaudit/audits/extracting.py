@@ -75,7 +75,7 @@ def _parts(seeds: Seeds, *, standard_input: bool, config: Config | None) -> Iter
         from arkaudit.audits.audit import fetched_documents
 
         assert config is not None
-        yield from fetched_documents(Seeds(seeds.urls, (), seeds.orders), config)
+        yield from fetched_documents(Seeds(seeds.urls, (), seeds.named_kinds), config)
 
 
 def seekable_input() -> BinaryIO:

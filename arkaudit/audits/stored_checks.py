@@ -46,10 +46,10 @@ def _explained_rows(connection: Connection, ark: Ark) -> Iterator[dict[str, Any]
     for row in connection.execute(query):
         asked = select(schema.observation, *ARK_PARTS).join_from(schema.observation, schema.ark)
         is_reason = or_(observation.request_url == row.request_url, observation.asked_url.in_(row.rests_on))
-        found = connection.execute(
+        rows = connection.execute(
             asked.where(observation.run_id == row.run_id, is_reason).order_by(observation.observation_id)
         )
-        observations = list(map(observation_of, found))
+        observations = list(map(observation_of, rows))
         judged = verdict_of(row, observations)
         captures = select(schema.memento, *ARK_PARTS).join_from(schema.memento, schema.ark)
         captured = connection.execute(

@@ -131,7 +131,10 @@ def _octets(seed: bytes) -> Iterator[int]:
 
 
 def _extend(shape: str, least: int) -> str:
-    """Return *shape* extended by its last letter or digit to at least *least* of them; without any, only these."""
+    """Return *shape* with its last character, or ``x``, repeated until it has *least* letters and digits.
+
+    A shape without any letter or digit is dropped.
+    """
     last = shape[-1:] if shape[-1:].isalnum() else "x"
     own = sum(map(str.isalnum, shape))
     return (shape if own else "") + last * max(0, least - own)
@@ -244,6 +247,9 @@ def _with_names(url: str, change: Callable[[str], str], *, every: bool) -> str:
 
 
 def _may_name(segment: str, *, is_first: bool) -> bool:
-    """Return True if a segment may identify a thing: no language, no program, no word of routes. The first word is one."""
+    """Return True if a segment of a path may identify one thing.
+
+    Languages, programs (``show.php``), words of routes and a first segment that is a word do not.
+    """
     is_word = segment.isalpha() and (is_first or len(segment) <= 2 or segment.lower() in quirks().route.word)
     return bool(segment) and not is_word and _PROGRAM.search(segment) is None

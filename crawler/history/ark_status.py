@@ -274,11 +274,11 @@ class StatusPolicy:
     days: float = 7.0
     """The least number of days from the first strike to the last."""
     turns: int = 4
-    """The number of turns, from working to failing or back, that make an ARK flapping"""
+    """The number of changes between working and failing within `turn_days` that make an ARK flapping."""
     turn_days: float = 60.0
-    """if all lie within this number of days before the check."""
+    """The number of days before a check in which changes count."""
     likeness: float = 0.3
-    """The share of phrases that two versions of a text must have in common."""
+    """A text has changed if it shares less than this part of its phrases (0 to 1) with its earlier version."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -339,7 +339,7 @@ class ArkStatus:
     turns: tuple[datetime, ...] = ()
     """The times of its turns between working and failing, within the days that count."""
     reference: ObjectFeatures = field(default_factory=ObjectFeatures)
-    """The features that the next working check is compared with."""
+    """The features at the first working check, or at the last change; the next check is compared with them."""
     last: ObjectFeatures = field(default_factory=ObjectFeatures)
     """The features at the last working check."""
 

@@ -77,9 +77,7 @@ def record_contacts(connection: Connection, run_id: int) -> bool:
 
 
 def _runs_without_answer(connection: Connection, run_id: int, hosts: Iterable[str]) -> dict[str, int]:
-    """Return, for these hosts, the number of runs in a row before this one without an answer, up to the limit that
-    counts.
-    """
+    """Return the number of runs in a row before *run_id* in which each host gave no answer, up to `assess`'s limit."""
     contact, wanted = schema.contact.c, set(hosts)
     this = select(_run.started_at, _run.run_id).where(_run.run_id == run_id)
     back = func.row_number().over(partition_by=contact.host, order_by=(_run.started_at.desc(), _run.run_id.desc()))
@@ -140,7 +138,10 @@ def set_policy(connection: Connection, policy: StatusPolicy) -> None:
 
 
 def note_batch(connection: Connection, run_id: int, *, after: int) -> None:
-    """Update the status from the verdicts of a run *after* one, unless `note_verdicts` has to do that later."""
+    """Update the statuses from the verdicts of a run whose keys are above *after*.
+
+    If the run has ended or a later run was noted, this is left to `note_verdicts`, which rebuilds the history.
+    """
     if _is_last_under_way(connection, run_id):
         _note_verdicts(connection, run_id, after=after)
 

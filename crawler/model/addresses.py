@@ -62,7 +62,7 @@ NOT_PUBLIC: tuple[tuple[Network, str], ...] = tuple(
 )
 #: All IPv6 addresses of hosts on the public internet; IANA reserves the rest.
 _GLOBAL_UNICAST = ipaddress.IPv6Network("2000::/3")
-#: IPv6 addresses that stand for an IPv4 address, which alone decides.
+#: IPv6 notations of an IPv4 address, which alone decides.
 _WRITTEN_IPV4 = (
     ipaddress.IPv6Network("::ffff:0:0/96"),  # mapped
     ipaddress.IPv6Network("::ffff:0:0:0/96"),  # translated (RFC 2765)
@@ -159,7 +159,7 @@ def _address(numbers: list[int]) -> Address | None:
 
 
 def _addresses_that_decide(address: Address) -> Iterator[Address]:
-    """Return the address, or the one that decides for it, and every IPv4 address that it contains."""
+    """Yield the addresses to check: *address*, or the IPv4 address that it notes, and those in a tunnel address."""
     if isinstance(address, ipaddress.IPv4Address):
         yield address
         return

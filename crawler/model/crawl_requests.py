@@ -179,16 +179,18 @@ class CrawlRequest:
         """True if it goes before others of its host: a resumption token of OAI-PMH may expire."""
         return self.source is SourceKind.OAI and self.part > 0
 
-    def led_to(self, url: str) -> CrawlRequest:
-        """Return the request for the document at *url*, the end of its redirects; itself if that is the same.
+    def redirected_to(self, url: str) -> CrawlRequest:
+        """Return the request for the document at *url*, where the redirects of this one end; itself if unchanged.
 
         The result keeps all other values: a redirect is neither a step nor a document with links. Session ids are
         removed from its name, and a URL with an expiring permit is no name at all.
 
         >>> seed = CrawlRequest.to_page("http://library.example/")
-        >>> seed.led_to("http://library.example/en/").is_seed, seed.led_to("http://LIBRARY.example/#top") is seed
-        (True, True)
-        >>> seed.led_to("http://library.example/en;jsessionid=1A2B").url
+        >>> seed.redirected_to("http://library.example/en/").is_seed
+        True
+        >>> seed.redirected_to("http://LIBRARY.example/#top") is seed
+        True
+        >>> seed.redirected_to("http://library.example/en;jsessionid=1A2B").url
         'http://library.example/en'
         """
         canonical = canonical_form(url)
@@ -270,7 +272,7 @@ def outlinks_of(new_requests: Iterable[CrawlRequest]) -> tuple[Outlinks, ...]:
 
 
 def by_place(links: Iterable[tuple[str, bytes]]) -> tuple[Outlinks, ...]:
-    """Return *links*, pairs of place and target key, grouped by place."""
+    """Return *links* (pairs of a linking document and a target key) grouped by linking document."""
     targets: dict[str, bytearray] = {}
     for found_on, key in links:
         targets.setdefault(found_on, bytearray()).extend(key)
@@ -397,7 +399,7 @@ class Scope:
     """The scope of a crawl."""
 
     sites: frozenset[str]
-    places: frozenset[str] = frozenset()
+    url_prefixes: frozenset[str] = frozenset()
     """Beginnings of URLs without their scheme, if the crawl is limited to a part of the sites."""
     content_hosts: frozenset[str] = frozenset()
     """Hosts whose documents belong to the sites too."""
@@ -429,8 +431,8 @@ class Scope:
         parts = split_url(url)
         if parts.scheme not in ("http", "https") or site_of(url) not in self.sites:
             return False
-        host_and_path = _host_and_path(parts) if self.places else ""
-        return not self.places or any(host_and_path.startswith(beginning) for beginning in self.places)
+        host_and_path = _host_and_path(parts) if self.url_prefixes else ""
+        return not self.url_prefixes or any(host_and_path.startswith(beginning) for beginning in self.url_prefixes)
 
     def holds_document(self, url: str) -> bool:
         """Return True if a document at *url* belongs to the sites, even if its links are not followed.

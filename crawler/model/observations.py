@@ -274,7 +274,7 @@ class PageFacts:
     headings: tuple[str, ...] = ()
     """The first headings of the page's own part."""
     kernel_values: Mapping[str, str] = field(default_factory=dict)
-    """The values under descriptive labels of the page, by the kernel's names and ``commitment``."""
+    """Values under labels of the page such as "Author", by kernel element (``who``, ``what`` …) or ``commitment``."""
 
     def places_of(self, ark: str) -> tuple[str, ...]:
         """Return the places in which the page names *ark*, a normal form."""
@@ -450,15 +450,15 @@ class DocumentRecord:
     new_requests: tuple[CrawlRequest, ...] = ()
     """The links that the crawl follows, added to the frontier in the transaction that records the document."""
     settles: str | None = None
-    """The entry of the frontier that this row completes, by `CrawlRequest.canonical`."""
+    """`CrawlRequest.canonical` of the frontier entry that this row completes; None if it completes none."""
     listed: str | None = None
-    """The digest of the items that it lists as a source; kept with the completed entry."""
+    """`GateResult.listed`, if the document is a source; stored with the completed entry, for a resumed crawl."""
     outlinks: tuple[Outlinks, ...] = ()
-    """All followed links, also those to known documents."""
+    """All followed links, also those to documents that the crawl requests anyway."""
     led_to: str | None = None
-    """The name of the document at the end of its redirects, if that has a row of its own."""
+    """The URL of the document at the end of its redirects, if that has a row of its own."""
     redirected_from: DocumentRecord | None = None
-    """The row of the URL whose redirects led here first, recorded in the same transaction."""
+    """The row of the first URL that redirected to this document, recorded in the same transaction."""
 
     @property
     def rows(self) -> tuple[DocumentRecord, ...]:

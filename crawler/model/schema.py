@@ -72,7 +72,7 @@ def required(
     words: Iterable[str] = (),
     **options: Any,
 ) -> Column[Any]:
-    """Return a column with a value in each row; *unit* describes its values further, *words* are all of them."""
+    """Return a column with a value in each row; *unit* describes its values, *words* lists all that it may have."""
     info = {"unit": unit} if unit else {}
     listed = ", ".join(f"'{word}'" for word in words)
     checks = [CheckConstraint(f"{name} IN ({listed})")] if listed else []

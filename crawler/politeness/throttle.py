@@ -182,7 +182,7 @@ class HostThrottle:
         """The longest pause, in seconds, that a host is granted."""
         return self._patience.longest_wait_s
 
-    def keep(self, url: str, crawl_delay_s: float) -> bool:
+    def set_crawl_delay(self, url: str, crawl_delay_s: float) -> bool:
         """Set the interval of the host of *url* to the Crawl-delay of its robots.txt.
 
         Return False if the delay is longer than any pause that is granted, so that nothing may be asked.
@@ -309,7 +309,7 @@ class HostThrottle:
             self._end_timer = asyncio.get_running_loop().call_later(LOOK_S, self._check_held_hosts, self._turns)
 
     def _check_held_hosts(self, turns: int) -> None:
-        """Decide about held hosts after a time without requests, in flight or about to start."""
+        """Try or give up held hosts, once no other host has had work since the last checks; check again later."""
         self._end_timer = None
         now = self._clock()
         hosts = self._hosts.values()

@@ -104,16 +104,16 @@ Key = tuple[str, Question, int]
 
 
 class Replay:
-    """The unanswered questions of a replay."""
+    """The questions of a resumed run whose stored answers have not been replayed yet."""
 
     def __init__(self) -> None:
         self._asked: dict[Key, QuestionToSend] = {}
         self._early: dict[Key, None] = {}
         """Answers that came before their question."""
 
-    def ask(self, asks: Iterable[QuestionToSend]) -> None:
-        """Expect the answers of *asks*."""
-        self._asked |= {ask.key: ask for ask in asks}
+    def expect(self, questions: Iterable[QuestionToSend]) -> None:
+        """Expect the answers to *questions*."""
+        self._asked |= {question.key: question for question in questions}
 
     def awaits(self, observation: Observation) -> bool:
         """Return True if *observation* answers an expected question."""
@@ -235,7 +235,7 @@ class ArksSpider(AuditSpider):
 
     # -- questions and answers
 
-    def _asks(self, outgoing: Iterable[Outgoing]) -> Iterator[QuestionToSend]:
+    def _questions_to_send(self, outgoing: Iterable[Outgoing]) -> Iterator[QuestionToSend]:
         """Return the questions to send; finished targets are recorded in order."""
         for outgoing_item in outgoing:
             if isinstance(outgoing_item, FinishedTarget):
@@ -245,7 +245,7 @@ class ArksSpider(AuditSpider):
 
     def _requests(self, outgoing: Iterable[Outgoing]) -> Iterator[Request]:
         """Return the requests of first attempts; later attempts are scheduled."""
-        for ask in self._asks(outgoing):
+        for ask in self._questions_to_send(outgoing):
             if ask.after is not None:
                 self.ask_later(self._request(ask), ask.wait_s)
             else:
@@ -318,7 +318,7 @@ class ArksSpider(AuditSpider):
         for number, observation in enumerate(self.store.observations(self.run_id)):
             begun = None if replay.awaits(observation) else self.frontier.find(observation.request_url)
             if begun is not None and begun.ark is not None:
-                replay.ask(self._asks(self._conversation.begin(begun.ark, begun.url)))
+                replay.expect(self._questions_to_send(self._conversation.begin(begun.ark, begun.url)))
             self._replay_answer(replay, observation)
             if number % 100 == 0:
                 await asyncio.sleep(0)
@@ -335,4 +335,4 @@ class ArksSpider(AuditSpider):
 
     def _replay_answer(self, replay: Replay, observation: Observation) -> None:
         if replay.take(observation) is not None:
-            replay.ask(self._asks(self._decide(observation)[1]))
+            replay.expect(self._questions_to_send(self._decide(observation)[1]))

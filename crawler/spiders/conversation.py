@@ -65,7 +65,7 @@ _IN_SOME_FORM = frozenset({Question.OBJECT, Question.OTHER_LABEL, Question.PLAIN
 
 @dataclass(frozen=True, slots=True)
 class QuestionToSend:
-    """A question to send."""
+    """A question to send, with the URL, the attempt and the wait."""
 
     ark: Ark
     request_url: str
@@ -135,7 +135,7 @@ class Case:
     suggested: tuple[CandidateReading, ...] = ()
     """The ARKs that may be meant if its check character is wrong."""
     is_guess: bool = False
-    """True if it is only such a suggestion: then only its object is requested."""
+    """True if it is only such a suggested ARK of another case: then only its object is requested."""
     answers: dict[Question, AnswerFacts] = field(default_factory=dict)
     is_landing_asked: bool = False
     """True if it caused a control at the landing host."""
@@ -144,9 +144,9 @@ class Case:
     is_rendered: bool = False
     """True if it was sent to a browser."""
     pending: int = 0
-    """The number of its open questions, and of answers about others that it waits for."""
+    """The number of its unanswered questions, and of answers about other ARKs that it waits for."""
     asking: set[Question] = field(default_factory=set)
-    """Its open questions."""
+    """Its unanswered questions."""
     _described: Description | None = None
 
     def add(self, question: Question, answer: AnswerFacts) -> None:
@@ -211,7 +211,7 @@ class Conversation:
         self._paths: dict[str, str | None] = {}
         """The resolver path that each host states, or None."""
         self.begun: list[Outgoing] = []
-        """The questions that the last answer has caused."""
+        """The questions opened since the last answer came."""
         self._ark_by_end: dict[int, Ark] = {}
         """The first object that led to a URL, by a hash of the URL and the resolver."""
         self._last_successes: dict[str, AnswerFacts] = {}
@@ -264,6 +264,7 @@ class Conversation:
         return [*begun, *self.on_answer(observation, is_last=True)]
 
     def _next_questions(self, case: Case, observation: Observation, *, is_last: bool) -> Iterator[Outgoing]:
+        """Add an answer to its case and to the shared facts, and yield what follows for all cases that it concerns."""
         question = observation.question
         wait_s = None if is_last else attempt_wait_s(observation, self._rules.patience)
         if wait_s is not None:
@@ -329,7 +330,7 @@ class Conversation:
         return opened
 
     def _finish(self, case: Case) -> Iterator[FinishedTarget]:
-        """Drop a target without further questions."""
+        """Drop a target without further questions, and yield that it is finished."""
         if case.readings and not case.pending and self._cases.get(case.request_url) is case:
             self._finished.add(hash(case.request_url))
             del self._cases[case.request_url]
@@ -345,7 +346,7 @@ class Conversation:
             yield from self._resume(case)
 
     def _resume(self, case: Case) -> Iterator[Outgoing]:
-        """Return the next question about an ARK that waited for the answer about another."""
+        """Yield the next questions about a case that has waited for the answer about another; report bugs in them."""
         case.pending -= 1
         try:
             yield from self._proceed(case)
@@ -355,7 +356,10 @@ class Conversation:
         yield from self._finish(case)
 
     def _proceed(self, case: Case) -> Iterator[Outgoing]:
-        """Return the next question about an ARK: equal spellings, other readings, other resolvers, metadata."""
+        """Yield the next questions about a case; if it needs another answer first, let it wait, and yield none.
+
+        Equal spellings come first, then other readings, other resolvers, metadata and rendering.
+        """
         if self._awaits_control(case) and (self._may_be_error_page(case) or self._may_be_explained(case)):
             # Only the control can show whether to request the object elsewhere.
             self._wait_for(self._neighbourhood(case), case)
@@ -383,7 +387,7 @@ class Conversation:
                 return
         if following is Question.DOUBLE and case.description.by is not None:
             neighbourhood = self._neighbourhood(case)
-            if neighbourhood in self._doubles_add_commitment and self._doubles_add_commitment[neighbourhood] is None:
+            if self._doubles_add_commitment.get(neighbourhood, False) is None:
                 self._wait_for((neighbourhood, Question.DOUBLE), case)
                 return
             self._doubles_add_commitment.setdefault(neighbourhood)
@@ -401,13 +405,13 @@ class Conversation:
 
     def _may_be_error_page(self, case: Case) -> bool:
         """Return True if the resolver as written may have sent an error page, and another resolver can be requested."""
-        living = reached_answer(case.answers)
+        reached = reached_answer(case.answers)
         return (
-            living is not None
+            reached is not None
             and not case.is_guess
-            and living is case.answers.get(Question.OBJECT)
+            and reached is case.answers.get(Question.OBJECT)
             and next_resolver(case.answers, case.fallbacks) is not None
-            and seems_absent(living)
+            and seems_absent(reached)
         )
 
     def _may_be_explained(self, case: Case) -> bool:
@@ -416,13 +420,13 @@ class Conversation:
         return answer is not None and answer.may_be_explained and reached_answer(case.answers) is None
 
     def _is_error_page(self, case: Case) -> bool:
-        """Return True if such a page is also sent for a name that can't exist."""
-        living, control = reached_answer(case.answers), self._controls.get(self._neighbourhood(case))
-        if living is None or control is None:
+        """Return True if the page of the object is also sent for a name that can't exist."""
+        reached, control = reached_answer(case.answers), self._controls.get(self._neighbourhood(case))
+        if reached is None or control is None:
             return False
         if not control.is_success or not self._may_be_error_page(case):
             return False
-        verdict = OBJECT_RULES.judge(facts_beside(living, case.answers, control))
+        verdict = OBJECT_RULES.judge(facts_beside(reached, case.answers, control))
         return verdict.outcome is ObjectOutcome.SOFT_404
 
     def _render_questions(self, case: Case) -> Iterator[QuestionToSend]:
@@ -430,19 +434,19 @@ class Conversation:
 
         All other questions come before, because further answers show more of the page.
         """
-        living = reached_answer(case.answers)
-        if not self._rules.rendering or case.is_rendered or case.is_guess or not case.readings or living is None:
+        reached = reached_answer(case.answers)
+        if not self._rules.rendering or case.is_rendered or case.is_guess or not case.readings or reached is None:
             return
         neighbourhood = self._neighbourhood(case)
         control = self._controls.get(neighbourhood)
         if control is None:
-            if (neighbourhood, Question.CONTROL) in self._asked and living.seen.facts.runs_scripts:
+            if (neighbourhood, Question.CONTROL) in self._asked and reached.seen.facts.runs_scripts:
                 self._wait_for(neighbourhood, case)
             return
-        if not is_app_shell(facts_beside(living, case.answers, control)):
+        if not is_app_shell(facts_beside(reached, case.answers, control)):
             return
         case.is_rendered = True
-        yield self._open_question(case, Question.RENDERED, living.asked_url)
+        yield self._open_question(case, Question.RENDERED, reached.asked_url)
         if self._is_new(neighbourhood, Question.CONTROL_RENDERED):
             self._asked.add((neighbourhood, Question.CONTROL_RENDERED))
             yield self._open_question(case, Question.CONTROL_RENDERED, control.asked_url)
@@ -500,18 +504,18 @@ class Conversation:
         )
 
     def _neighbourhood(self, case: Case) -> Neighbourhood:
-        living = reached_answer(case.answers)
-        return self._shoulders.neighbourhood(living.asked_url if living else case.first_url, case.ark)
+        reached = reached_answer(case.answers)
+        return self._shoulders.neighbourhood(reached.asked_url if reached else case.first_url, case.ark)
 
     def _resolver_questions(self, case: Case, question: Question) -> Iterator[Outgoing]:
-        """Return the shared questions: the control, its metadata, and the policy.
+        """Yield questions about the resolver: the control, its metadata, and the policy.
 
         The control is sent once per neighbourhood, and again with the inflection that returned a description.
         """
-        living, described = reached_answer(case.answers), case.description
+        reached, described = reached_answer(case.answers), case.description
         neighbourhood = self._neighbourhood(case)
-        telling = living or self._refusal(case)
-        if telling is None:
+        decisive = reached or self._refusal(case)
+        if decisive is None:
             return
         wants_control = question in ACCESS and self._is_new(neighbourhood, Question.CONTROL)
         is_described = question in INFLECTED and described.by is question
@@ -522,7 +526,7 @@ class Conversation:
         # Most cases end here, before a name is invented.
         if not (wants_control or wants_info or policy):
             return
-        control = self._control_url(case, telling.asked_url)
+        control = self._control_url(case, decisive.asked_url)
         if control is None:
             return
         if wants_control:
@@ -560,21 +564,21 @@ class Conversation:
         Hosts that make up pages send another page for each name. If a landing host sends the same page, every part of
         the address is changed, because it may ignore the part that the first control changed.
         """
-        living, is_landing = reached_answer(case.answers), control.seen.question is Question.CONTROL_LANDING
-        if living is None or case.is_guess or case.is_second_asked or control.text is None:
+        reached, is_landing = reached_answer(case.answers), control.seen.question is Question.CONTROL_LANDING
+        if reached is None or case.is_guess or case.is_second_asked or control.text is None:
             return
-        reply = ObjectFacts(living, control).reply
+        reply = ObjectFacts(reached, control).reply
         is_every = is_landing and reply is ControlContrast.THE_SAME
         if reply is not ControlContrast.ANOTHER and not is_every:
             return
-        subject = landing_pattern(living.final_url, every=is_every) if is_landing else self._neighbourhood(case)
-        url = self._control_url(case, living.asked_url, is_second=True)
+        subject = landing_pattern(reached.final_url, every=is_every) if is_landing else self._neighbourhood(case)
+        url = self._control_url(case, reached.asked_url, is_second=True)
         if is_landing:
-            url = landing_control(living.final_url, is_second=not is_every, every=is_every)
+            url = landing_control(reached.final_url, is_second=not is_every, every=is_every)
         if (
             url is None
             or subject in self._with_second_control
-            or (is_every and subject == landing_pattern(living.final_url))
+            or (is_every and subject == landing_pattern(reached.final_url))
         ):
             return
         self._with_second_control.add(subject)

@@ -131,7 +131,7 @@ class DocumentsSpider(AuditSpider):
         depth = crawler.settings.getint("DEPTH_LIMIT") or None
         plan = CrawlPlan.from_urls(
             seeds.urls,
-            seeds.orders,
+            seeds.named_kinds,
             rules=Rules(depth=depth, include=include, exclude=exclude),
             extent=Extent(others.pop("scope", Extent.SITE)),
         )
@@ -268,7 +268,7 @@ class DocumentsSpider(AuditSpider):
         begun: BegunReading | None = None
         # The content of a large document depends on no other, so it is read before its turn.
         if crawl_request.source is None and not may_be_source(response.body):
-            there = crawl_request.led_to(hops[-1].url)
+            there = crawl_request.redirected_to(hops[-1].url)
             source = DocumentSource.from_response(response, hops, name=there.url, found_on=there.found_on)
             begun = self._reader.begin(source)
         try:
@@ -328,7 +328,7 @@ class DocumentsSpider(AuditSpider):
         A document at another URL has its own row, once for all requests that lead to it; the first one to arrive
         records it. A document that was found before, or is already requested, is left to that request.
         """
-        there = crawl_request.led_to(hops[-1].url)
+        there = crawl_request.redirected_to(hops[-1].url)
         if there is not crawl_request and is_log_in(there.url):
             yield log_in_record(crawl_request, hops)
             return
@@ -360,7 +360,7 @@ class DocumentsSpider(AuditSpider):
         """Return True if this request records the document *there* at the end of its redirects; no other one requests
         it then.
         """
-        if self.frontier.arrive(there):
+        if self.frontier.claim_redirect_target(there):
             return True
         if self.frontier.take_over(there, FrontierState.WAITING, by=crawl_request):
             return True
@@ -402,7 +402,7 @@ class DocumentsSpider(AuditSpider):
         """Return the answer as a source, or None."""
         harvests = crawl_request.is_seed or crawl_request.source is SourceKind.OAI
         return await self._sources.read(
-            whole_lines(response), url=response.url, order=crawl_request.source, harvests=harvests
+            whole_lines(response), url=response.url, named_kind=crawl_request.source, harvests=harvests
         )
 
     def _requests_of(
@@ -448,10 +448,10 @@ class DocumentsSpider(AuditSpider):
         """
         if path not in self._source_files:
             return GateResult()
-        order = self._plan.orders.get(str(path))
+        named_kind = self._plan.named_kinds.get(str(path))
         with path.open("rb") as stream:
             data = stream.read(_SOURCE_BYTES)
-        read = await self._sources.read(data, url=path.absolute().as_uri(), order=order, harvests=False)
+        read = await self._sources.read(data, url=path.absolute().as_uri(), named_kind=named_kind, harvests=False)
         return self._gate.source(CrawlRequest.to_file(name), read) if read is not None else GateResult()
 
     # -- the end

@@ -193,7 +193,7 @@ class DocumentTables(Database):
                 yield ark_of(row)
 
     def whole_arks(self, run_id: int, *, in_documents: int = 1) -> list[Ark]:
-        """Return the ARKs that have a complete mention in a number of documents of a run, or in more, sorted."""
+        """Return the ARKs with a complete mention in at least *in_documents* documents of a run, sorted."""
         query = (
             _citations(run_id, *ARK_PARTS)
             .where(_mention.reason == Reason.COMPLETE)

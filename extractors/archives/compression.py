@@ -116,12 +116,11 @@ class Lookahead:
         bytes_left = keep_bytes
         while True:
             match = mark.search(self._held, self._at)
-            mark_at = match.start() if match else -1
-            end = mark_at if match else max(len(self._held) - mark_bytes + 1, self._at)
+            end = match.start() if match else max(len(self._held) - mark_bytes + 1, self._at)
             kept.append(self._held[self._at : min(end, self._at + bytes_left)])
             bytes_left -= len(kept[-1])
             self._at = end
-            if mark_at >= 0:
+            if match:
                 break
             piece = self._stream.read(PIECE_BYTES)
             if not piece:

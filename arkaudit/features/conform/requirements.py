@@ -228,8 +228,8 @@ def _compare_one(ark: Ark, answers: Mapping[tuple[str, Question], Observation], 
 def _is_comparable(answer: Observation) -> bool:
     """Return True if an answer can be compared: the resolver neither failed nor refused access."""
     facts = AnswerFacts(answer)
-    is_told = facts.is_answered or answer.end is ChainEnd.NON_WEB
-    return is_told and not facts.is_failing and not facts.keeps_out
+    has_answer = facts.is_answered or answer.end is ChainEnd.NON_WEB
+    return has_answer and not facts.is_failing and not facts.keeps_out
 
 
 def _words(answer: Observation | None) -> str:

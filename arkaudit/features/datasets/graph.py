@@ -122,11 +122,11 @@ class DatasetMaker:
         """Decide the parts that are not done yet, and return the files of each table."""
         storage = self.storage
         sources = {name: decided_source(name, digest) for name in read}
-        found = [finished_files(storage, table.name) for table in DATASET_TABLES]
+        finished = [finished_files(storage, table.name) for table in DATASET_TABLES]
         decided: dict[str, list[TableFile]] = {
-            name: [table_file(storage, files[source]) for files in found]
+            name: [table_file(storage, files[source]) for files in finished]
             for name, source in sources.items()
-            if all(source in files for files in found)
+            if all(source in files for files in finished)
         }
         self.progress.stage("parts decided", len(read), done=len(decided))
         calls = {name: (sources[name], name, learned) for name in read if name not in decided}

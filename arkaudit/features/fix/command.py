@@ -122,10 +122,7 @@ def fix(
             say(f"{file.path}: not corrected: {file.problem}", level=logging.WARNING)
             problems += 1
             continue
-        _list(
-            file.path,
-            (*file.corrections, *(unwritten for unwritten in file.unwritten if unwritten.refusal != UNCERTAIN)),
-        )
+        _list(file.path, (*file.corrections, *(listed for listed in file.unwritten if listed.refusal != UNCERTAIN)))
         corrected[file.path] += len(file.corrections)
         refusals.update(unwritten.refusal for unwritten in file.unwritten)
     if patch is not None:

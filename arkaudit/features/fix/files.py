@@ -7,7 +7,6 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from itertools import chain
-from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -64,7 +63,7 @@ class FixedFile:
 def fixed_files(
     files: Sequence[Path], kinds: Collection[Kind], *, jobs: int, checks: Checks | None = None
 ) -> Iterator[FixedFile]:
-    """Yield each file with corrections of these *kinds* or unwritten to list, and each that can't be read."""
+    """Yield each file with corrections of these *kinds* or others to list, and each that can't be read."""
     _seals_in.cache_clear()
     owners: list[tuple[Path, bool]] = []
     """The file of each document, and True if it is an archive with the document."""
@@ -159,7 +158,7 @@ def _locate(file: FixedFile, wanted: Iterable[Correction], evidence: Evidence) -
     file.source = source
     located = [pair for correction in wanted for pair in _at_occurrences(source, correction, left_out, evidence)]
     line, counted, done = 1, 0, 0
-    for start, correction in sorted(located, key=itemgetter(0)):
+    for start, correction in sorted(located, key=lambda pair: pair[0]):
         line += source.text.count("\n", counted, start)
         counted = start
         location = f"line {line}" if correction.edits else correction.location

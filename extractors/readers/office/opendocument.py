@@ -123,7 +123,7 @@ class OpenDocumentPart(Walk):
                 self.open_link(element, formula_target(attributes.get("formula", "")))
                 self.begin_paragraph(element)
             case "drawing:page":
-                element.location = self._next_location("slide")
+                element.location = self._numbered("slide")
             case "presentation:notes":
                 element.location = f"notes{self._counts['slide']}"
             case "text:h" | "text:p":  # in a spreadsheet cell, a line of its text
@@ -140,11 +140,9 @@ class OpenDocumentPart(Walk):
             case "text:note":
                 self.set_apart(element)
                 element.shows = False
-                element.location = self._next_location(f"{attributes.get('note-class', 'footnote')}:")
+                element.location = self._numbered(f"{attributes.get('note-class', 'footnote')}:")
             case "office:annotation":
-                element.location = (
-                    f"{element.location}/comment" if self._is_spreadsheet else self._next_location("comment:")
-                )
+                element.location = f"{element.location}/comment" if self._is_spreadsheet else self._numbered("comment:")
             case "text:a" | "drawing:a":
                 target = attributes.get("href", "").strip()
                 self.open_link(element, "" if target.startswith("#") else target)
@@ -160,7 +158,7 @@ class OpenDocumentPart(Walk):
     def _end_table(self, _: str) -> None:
         self._tables.pop()
 
-    def _next_location(self, kind: str) -> str:
+    def _numbered(self, kind: str) -> str:
         self._counts[kind] += 1
         return f"{kind}{self._counts[kind]}"
 

@@ -410,7 +410,7 @@ def _rows(text: str, offsets: range, glyphs: Glyphs) -> Iterator[list[_Glyph]]:
 
 
 def _insert_row(rows: list[tuple[list[_Glyph], float]], row: list[_Glyph], height: float) -> None:
-    """Add *row* to *rows*, above the rows that PDFium gives too early, or to a row of which it is the rest."""
+    """Insert *row* into *rows*, which are from top to bottom, or merge it with the row that it continues."""
     at = len(rows)
     for index in range(at - 1, max(-1, at - _NEAR_ROWS), -1):
         placed = rows[index][0]

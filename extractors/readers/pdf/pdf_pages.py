@@ -176,13 +176,12 @@ class CellTable:
 
     def _is_elsewhere(self, index: int, following: int) -> bool:
         """Return True if line *following* is next to line *index*, not below it."""
-        cell, following_cell = self._cells[index][-1], self._cells[following][0]
-        if following_cell.right <= cell.left + _SLACK:
+        cell, after = self._cells[index][-1], self._cells[following][0]
+        if after.right <= cell.left + _SLACK:
             return True
         height = self._lines[index].height
         is_beside = abs(self._lines[index].middle - self._lines[following].middle) < height
-        is_near = is_beside and following_cell.left - cell.right < _MARK_GAP * height
-        return following_cell.left >= cell.right - _SLACK and not is_near
+        return after.left >= cell.right - _SLACK and not (is_beside and after.left - cell.right < _MARK_GAP * height)
 
     def _cells_of(self, line: Line) -> list[_LineCell]:
         """Return the parts of *line*, separated by more space than a blank."""
