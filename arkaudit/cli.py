@@ -94,25 +94,25 @@ class LazyGroup(click.Group):
     """The commands of the core and of plug-ins. A command is imported when it is called, not to list it."""
 
     @cached_property
-    def places(self) -> Mapping[str, tuple[str, str]]:
-        """The place of each command, and its line in the list of commands. Raises `UserMistake` for a bad plug-in."""
+    def entries(self) -> Mapping[str, tuple[str, str]]:
+        """For each command, ``module:function`` and its line of help. Raises `UserMistake` for a bad plug-in."""
         core = {name: (f"arkaudit.commands.{module}:{name}", line) for name, (module, line) in _COMMANDS.items()}
         return merge([core, *plugins().hook.commands()], "the command")
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names of all commands in alphabetical order."""
-        return sorted(self.places)
+        return sorted(self.entries)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Import and return the command of this name, or return None."""
-        if cmd_name not in self.places:
+        if cmd_name not in self.entries:
             return None
-        command: click.Command = resolve_name(self.places[cmd_name][0])
+        command: click.Command = resolve_name(self.entries[cmd_name][0])
         return with_output_options(command)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the list of commands without importing them."""
-        listed = {name: click.Command(name, short_help=line) for name, (_, line) in self.places.items()}
+        listed = {name: click.Command(name, short_help=line) for name, (_, line) in self.entries.items()}
         click.Group(commands=listed).format_commands(ctx, formatter)
 
 

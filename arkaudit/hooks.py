@@ -189,7 +189,10 @@ def add_formats() -> None:
 
 
 def merge(mappings: Iterable[Mapping[str, Value]], what: str) -> dict[str, Value]:
-    """Return the union of *mappings* of arkaudit and of plug-ins. Raises `UserMistake` if two have a name; *what* it is of."""
+    """Return the union of *mappings* from arkaudit and plug-ins.
+
+    Raises `UserMistake` if two have the same name; *what* is the kind of thing in the message.
+    """
     union: dict[str, Value] = {}
     for mapping in mappings:
         for name, value in mapping.items():

@@ -25,7 +25,7 @@ _read = arkaudit.features.datasets.graph._read_here
 
 def _read_here(storage: Storage, part: Part, folder: str) -> str:
     """Read *part* as always, but slowly, and never a file with poison in its name."""
-    if any(Path(storage.place, READ).glob(f"{part.digest}-*")):  # whose answer got lost with a worker
+    if any(Path(storage.location, READ).glob(f"{part.digest}-*")):  # whose answer got lost with a worker
         if is_due("again", part.digest):
             raise RuntimeError("not now")
         return _read(storage, part, folder)

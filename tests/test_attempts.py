@@ -15,7 +15,7 @@ from scrapy.crawler import Crawler
 
 from crawler.model.addresses import AddressGuard, Routes
 from crawler.model.observations import NOT_IN_TIME, ChainEnd, Hop, Observation, Question, TlsResult
-from crawler.model.resolving import LONGEST_WISH_S, Patience, next_attempt, retry_after_s
+from crawler.model.resolving import LONGEST_PAUSE_S, Patience, attempt_wait_s, retry_after_s
 from crawler.pipelines import TlsProbePipeline, not_probed
 from crawler.spiders.auditing import AuditSpider
 from crawler.verdicts.remarks import tls_remarks
@@ -49,12 +49,12 @@ def test_whether_and_when_a_question_is_put_again(vector: dict[str, Any]) -> Non
         vector.get("question", "object"),
         is_sent=vector.get("sent", True),
     )
-    assert next_attempt(seen, PATIENCE) == vector["wait_s"]
+    assert attempt_wait_s(seen, PATIENCE) == vector["wait_s"]
 
 
 def test_every_status_and_end_that_may_pass_is_named() -> None:
-    statuses = {status for status in range(100, 1000) if next_attempt(answer(status, 1, None, "object"), PATIENCE)}
-    ends = {end for end in ChainEnd if next_attempt(answer(end.value, 1, None, "object"), PATIENCE)}
+    statuses = {status for status in range(100, 1000) if attempt_wait_s(answer(status, 1, None, "object"), PATIENCE)}
+    ends = {end for end in ChainEnd if attempt_wait_s(answer(end.value, 1, None, "object"), PATIENCE)}
     assert statuses == {429, 502, 503, 504}
     assert ends == {ChainEnd.TIMEOUT, ChainEnd.RESET}
 
@@ -66,9 +66,9 @@ def test_every_status_and_end_that_may_pass_is_named() -> None:
         ("Sat, 21 Nov 2026 12:00:30 GMT", 30), ("Saturday, 21-Nov-26 12:00:30 GMT", 30),
         ("Sat, 21 Nov 2026 11:00:00 GMT", 0), ("Sat, 21 Nov 2026 13:00:30 +0100", 30),
         ("", None), ("soon", None), ("-5", None), ("3d", None), ("1.5", 1.5), (None, None),
-        ("9" * 10, LONGEST_WISH_S), ("9" * 400, LONGEST_WISH_S), ("9" * 5000, LONGEST_WISH_S), ("0" * 30 + "7", 7),
-        ("999999999", LONGEST_WISH_S), ("99999999999h", LONGEST_WISH_S), ("120, 3600", 120),
-        ("Fri, 31 Dec 9999 23:59:59 GMT", LONGEST_WISH_S), ("Fri, 31 Dec 99999 23:59:59 GMT", LONGEST_WISH_S),
+        ("9" * 10, LONGEST_PAUSE_S), ("9" * 400, LONGEST_PAUSE_S), ("9" * 5000, LONGEST_PAUSE_S), ("0" * 30 + "7", 7),
+        ("999999999", LONGEST_PAUSE_S), ("99999999999h", LONGEST_PAUSE_S), ("120, 3600", 120),
+        ("Fri, 31 Dec 9999 23:59:59 GMT", LONGEST_PAUSE_S), ("Fri, 31 Dec 99999 23:59:59 GMT", LONGEST_PAUSE_S),
     ],
 )  # fmt: skip
 def test_retry_after_is_parsed(header: str | None, seconds: float | None) -> None:
@@ -81,7 +81,7 @@ def test_no_retry_after_is_too_odd(header: str) -> None:
 
 
 def test_the_waits_of_one_question_are_bounded() -> None:
-    waits = [next_attempt(answer(503, attempt, None, "object"), Patience(10, 2.0, 60.0)) for attempt in range(1, 11)]
+    waits = [attempt_wait_s(answer(503, attempt, None, "object"), Patience(10, 2.0, 60.0)) for attempt in range(1, 11)]
     assert waits == [2, 4, 8, 16, 32, None, None, None, None, None]
 
 
@@ -94,7 +94,7 @@ def test_a_look_up_that_took_too_long_is_repeated(failure: Exception, wait_s: fl
     kind = failure_kind(list(exception_names(failure)))
     hop = Hop(URL, "GET", NOON, error=failure_text(kind, failure_words(failure)))
     seen = Observation(Ark.parse("ark:12x45/x5"), URL, Question.OBJECT, URL, (hop,), kind.end)
-    assert next_attempt(seen, PATIENCE) == wait_s
+    assert attempt_wait_s(seen, PATIENCE) == wait_s
     assert (kind.end is ChainEnd.UNDETERMINED) is isinstance(failure, LookUpNotBegun)
 
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from crawler.model.observations import Hop, ObjectOutcome, Observation, Question
 from crawler.model.resolving import Patience
 from crawler.spiders.arks_spider import Replay
-from crawler.spiders.conversation import Ask, AskingRules, Conversation, FinishedTarget, Outgoing
+from crawler.spiders.conversation import AskingRules, Conversation, FinishedTarget, Outgoing, QuestionToSend
 from crawler.spiders.runs import verdicts_of_run
 from crawler.store.store import Store
 from crawler.verdicts.readings import CandidateReading
@@ -54,7 +54,7 @@ class World:
     def recall(self, url: str) -> list[Observation]:
         return [seen for seen in self.seen if seen.request_url == url]
 
-    def observe(self, ask: Ask) -> Observation:
+    def observe(self, ask: QuestionToSend) -> Observation:
         answered = self.answer(ask.url)
         at = "2026-11-21T10:00:00.000+00:00"
         if isinstance(answered, tuple) and isinstance(answered[0], int):
@@ -85,25 +85,25 @@ class World:
             go(self.conversation.on_answer(self.seen[-1]))
         return asked
 
-    def _asks(self, outgoing: Iterable[Outgoing]) -> Iterator[Ask]:
+    def _asks(self, outgoing: Iterable[Outgoing]) -> Iterator[QuestionToSend]:
         for item in outgoing:
             if isinstance(item, FinishedTarget):
                 self.finished.append(item.request_url)
             else:
                 yield item
 
-    def _replayed(self) -> list[Ask]:
+    def _replayed(self) -> list[QuestionToSend]:
         """Replay the answers that are already there, and return the questions that they leave open."""
         replay, arks = Replay(), {url: ark for ark, url in self.targets}
 
         def take(observation: Observation) -> None:
             if replay.take(observation) is not None:
-                replay.ask(self._asks(self.conversation.on_answer(observation)))
+                replay.expect(self._asks(self.conversation.on_answer(observation)))
 
         for observation in self.seen:
             if not replay.awaits(observation) and observation.request_url in arks:
                 url = observation.request_url
-                replay.ask(self._asks(self.conversation.begin(arks[url], url)))
+                replay.expect(self._asks(self.conversation.begin(arks[url], url)))
             take(observation)
         while late := replay.answers_to_find():
             for observation in self.seen:
@@ -159,10 +159,10 @@ def test_temporary_failure_is_retried_after_a_pause_then_final() -> None:
     conversation = Conversation(lambda: [target("x5")], rules)
     ark, url = target("x5")
     [first] = conversation.begin(ark, url)
-    assert isinstance(first, Ask)
+    assert isinstance(first, QuestionToSend)
     busy = observation_of(first, (Hop(url, "GET", "2026-11-21T10:00:00.000+00:00", 503),))
     [again] = conversation.on_answer(busy)
-    assert isinstance(again, Ask)
+    assert isinstance(again, QuestionToSend)
     assert (again.question, again.attempt, again.wait_s, again.after) == (Question.OBJECT, 2, 3.0, busy)
     assert conversation.on_answer(busy, is_last=True) == [FinishedTarget(url)]
 
@@ -219,12 +219,15 @@ def test_the_answer_of_a_finished_target_is_recalled_for_another() -> None:
     world = World(["x57", "y5"], describe, readings={target("y5")[1]: (other,)})
     begun = world.conversation.begin(*world.targets[0])
     while begun:
-        ask = next(each for each in begun if isinstance(each, Ask))
-        rest = [each for each in begun if each is not ask and isinstance(each, Ask)]
+        ask = next(each for each in begun if isinstance(each, QuestionToSend))
+        rest = [each for each in begun if each is not ask and isinstance(each, QuestionToSend)]
         world.seen.append(world.observe(ask))
-        begun = [*rest, *(each for each in world.conversation.on_answer(world.seen[-1]) if isinstance(each, Ask))]
+        begun = [
+            *rest,
+            *(each for each in world.conversation.on_answer(world.seen[-1]) if isinstance(each, QuestionToSend)),
+        ]
     [first] = world.conversation.begin(*world.targets[1])
-    assert isinstance(first, Ask)
+    assert isinstance(first, QuestionToSend)
     outgoing = world.conversation.on_answer(world.observe(first))
     assert outgoing, "it waits for an answer that is there"
     assert other.url not in [each.request_url for each in outgoing]

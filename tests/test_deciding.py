@@ -66,10 +66,10 @@ def test_a_crawl_decides_doubts_again_at_its_end_in_rows_of_their_own(crawled_st
 
 def test_deciding_again_changes_nothing(crawled_store: Path) -> None:
     with Store.open(crawled_store) as store:
-        before = store.cited_arks(1)
+        before = store.cited_targets(1)
         decide_unresolved(store, 1, resolver="https://n2t.net/")
         decide_unresolved(store, 1, resolver="https://n2t.net/")
-        assert store.cited_arks(1) == before
+        assert store.cited_targets(1) == before
     assert [str(ark) for ark, _ in before] == ["ark:81985/x5k3", "ark:81985/b7q2"]
 
 

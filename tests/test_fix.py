@@ -102,14 +102,14 @@ def broken(tmp_path_factory: pytest.TempPathFactory) -> dict[str, FixedFile]:
 @pytest.mark.parametrize("kind", BREAKS)
 def test_fix_restores_the_document_before_the_break(broken: dict[str, FixedFile], kind: str, name: str) -> None:
     file = broken[f"{kind}/{name}"]
-    assert content(file) == document(name, BREAKS[kind][1]), file.others
+    assert content(file) == document(name, BREAKS[kind][1]), file.unwritten
 
 
 @pytest.mark.parametrize("case", vectors("fixes"))
 def test_fix_case(broken: dict[str, FixedFile], case: dict[str, Any]) -> None:
     file = broken[f"{CASES.index(case)}/{case['name']}"]
-    assert content(file) == as_bytes(case, "after"), file.others
-    refusals = {other.refusal for other in file.others}
+    assert content(file) == as_bytes(case, "after"), file.unwritten
+    refusals = {other.refusal for other in file.unwritten}
     for refusal in case.get("refusals", ()):
         assert [each for each in refusals if each.endswith(refusal.removeprefix("…"))], refusals
 
@@ -125,7 +125,7 @@ def test_places_of_many_citations_are_found_in_linear_time() -> None:
         page = "".join(f"<p title='a'>{each}</p>\n<!-- x -->" for each in citations)
         source = Source(page.encode())
         for citation in citations:
-            assert len(list(source.places(citation))) == 1
+            assert len(list(source.occurrences(citation))) == 1
 
     assert growth(find, 150) <= LINEAR
 

@@ -139,7 +139,7 @@ def test_where_redirects_lead_is_theirs_unless_it_was_found_before_or_is_asked_f
         run_id = begin_run(store)
         frontier = Frontier(store, run_id, DOCUMENTS)
         frontier.add([before, way, after])
-        assert [frontier.arrive(crawl_request) for crawl_request in (before, after, new, new)] == [
+        assert [frontier.claim_redirect_target(crawl_request) for crawl_request in (before, after, new, new)] == [
             False, False, True, False,
         ]  # fmt: skip
         states = (FrontierState.WAITING, FrontierState.CLAIMED)

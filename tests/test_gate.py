@@ -17,7 +17,7 @@ from crawler.model.crawl_requests import (
     Scope,
     SourceKind,
     SourceReading,
-    same_document,
+    canonical_form,
 )
 from crawler.sources.gate import MOST_CUT_OFF, Gate, GateResult, LinkPatterns, Rules
 from crawler.sources.links import MOST_DEPTH, Headers, Rule, Traps, turns_page
@@ -31,11 +31,11 @@ HOME = "https://www.library.example/"
 # -- when two URLs are one document
 
 
-@pytest.mark.parametrize("vector", vectors("same_document"))
+@pytest.mark.parametrize("vector", vectors("canonical_form"))
 def test_urls_are_compared_in_a_stated_form(vector: dict[str, Any]) -> None:
-    assert len({same_document(url) for url in vector.get("same", [])}) <= 1
+    assert len({canonical_form(url) for url in vector.get("same", [])}) <= 1
     apart = vector.get("apart", [])
-    assert len({same_document(url) for url in apart}) == len(apart)
+    assert len({canonical_form(url) for url in apart}) == len(apart)
 
 
 @given(
@@ -49,8 +49,8 @@ def test_urls_are_compared_in_a_stated_form(vector: dict[str, Any]) -> None:
     )
 )
 def test_the_form_of_a_form_is_itself(url: str) -> None:
-    once = same_document(url)
-    assert same_document(once) == once
+    once = canonical_form(url)
+    assert canonical_form(once) == once
 
 
 # -- traps

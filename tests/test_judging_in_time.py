@@ -12,7 +12,7 @@ from arkaudit.output import explaining
 from arkaudit.output.explaining import explanation
 from crawler.answers.facts import AnswerFacts
 from crawler.model.observations import RECORD_CHARS, VALUE_CHARS, Hop, ObjectOutcome, Observation, PageFacts, Question
-from crawler.spiders.conversation import Ask, Conversation, FinishedTarget
+from crawler.spiders.conversation import Conversation, FinishedTarget, QuestionToSend
 from crawler.spiders.runs import RunJudge
 from crawler.verdicts.answer_sets import AnswerSets
 from crawler.verdicts.verdict import TOO_LONG_TO_JUDGE, judge
@@ -40,7 +40,7 @@ class Endless(Mapping[str, str]):
 
 def endless(question: Question = Question.OBJECT, url: str = URL) -> Observation:
     hop = Hop(url, "GET", "2026-11-21T10:00:00.000+00:00", 200)
-    seen = observation_of(Ask(ARK, URL, question, url), (hop,), "<title>A map</title>Ink on paper")
+    seen = observation_of(QuestionToSend(ARK, URL, question, url), (hop,), "<title>A map</title>Ink on paper")
     return replace(seen, facts=replace(seen.facts, kernel_values=Endless()))
 
 
@@ -85,7 +85,7 @@ def test_comparison_and_explanation_that_take_too_long_say_so() -> None:
 def test_conversation_goes_on_after_an_answer_that_takes_too_long() -> None:
     conversation = Conversation(lambda: [(ARK, URL)], RULES)
     [ask] = conversation.begin(ARK, URL)
-    assert isinstance(ask, Ask)
+    assert isinstance(ask, QuestionToSend)
 
     def hear() -> None:
         with cpu_limit(0.2):
@@ -94,8 +94,8 @@ def test_conversation_goes_on_after_an_answer_that_takes_too_long() -> None:
     with pytest.raises(OverBudget):
         hear()
     outgoing = conversation.on_unread(endless().unread(TOO_LONG_TO_JUDGE))
-    while any(isinstance(each, Ask) for each in outgoing):
-        [ask] = [each for each in outgoing if isinstance(each, Ask)]
+    while any(isinstance(each, QuestionToSend) for each in outgoing):
+        [ask] = [each for each in outgoing if isinstance(each, QuestionToSend)]
         answer = endless(ask.question, ask.url).unread(TOO_LONG_TO_JUDGE)
         outgoing = conversation.on_answer(answer)
     assert outgoing == [FinishedTarget(URL)]

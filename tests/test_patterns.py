@@ -45,7 +45,7 @@ BOUNDED = {
 }
 #: Functions that make patterns, and why these are linear.
 COMPUTED = {
-    "arkaudit/features/fix/sources.py: Source.places": "it has literals, and white space that is never given back",
+    "arkaudit/features/fix/sources.py: Source.occurrences": "it has literals, and white space that is never given back",
     "crawler/answers/quirks.py: _any_of": "it is in `MAKERS`",
     "crawler/answers/quirks.py: Addresses.absent_parameter": "it is in `MAKERS`",
     "crawler/answers/quirks.py: Addresses.absent_path": "it is in `MAKERS`",

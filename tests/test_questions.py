@@ -15,7 +15,7 @@ from crawler.asking.probes import Shoulders, control_ark, control_url, landing_c
 from crawler.asking.questions import (
     AskingContext,
     FallbackUrls,
-    label_place,
+    label_authority,
     next_question,
     question_url,
     reached_answer,
@@ -125,8 +125,8 @@ def test_questions_to_a_host_that_got_the_ark_by_redirect(vector: dict[str, Any]
     ],
 )
 def test_whose_label_form_it_is(at: str, place: str) -> None:
-    assert label_place(URL, answer(404, at=at)) == place
-    assert label_place(URL, None) == "https://written.example/"
+    assert label_authority(URL, answer(404, at=at)) == place
+    assert label_authority(URL, None) == "https://written.example/"
 
 
 @given(

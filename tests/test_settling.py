@@ -170,9 +170,9 @@ def test_no_reading_costs_more_than_its_questions(letter: Letter) -> None:
 
 def test_settling_twice_changes_nothing(letter: Letter) -> None:
     with Store.open(letter.store) as store:
-        before = list(store.cited_arks(1))
+        before = list(store.cited_targets(1))
         assert settle_readings(store, 1) == 0
-        assert list(store.cited_arks(1)) == before
+        assert list(store.cited_targets(1)) == before
 
 
 # -- mistyped ARKs
@@ -316,9 +316,9 @@ def settled_run(store: Store, day: float, text: str, answers: dict[str, int | No
     store.record(run_id, [DocumentRecord(page, None, moment(day), DocumentOutcome.READ, hops=hops, mentions=mentions)])
     store.record(run_id, [seen(url, day, status) for url, status in answers.items()])
     settle_readings(store, run_id)
-    judge_run(store, run_id, store.cited_arks(run_id))
+    judge_run(store, run_id, store.cited_targets(run_id))
     store.end_run(run_id, at=moment(day), state="finished")
-    return [url for _, url in store.cited_arks(run_id)]
+    return [url for _, url in store.cited_targets(run_id)]
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ def test_source_is_recognized_by_content_and_lists_its_urls(vector: dict[str, An
     order = SourceKind(vector["order"]) if "order" in vector else None
     data = vector["data"].encode()
     for sent in (data, gzip.compress(data)):
-        read = read_source(sent, url=URL, order=order, harvests=False, selection=WHOLE)
+        read = read_source(sent, url=URL, named_kind=order, harvests=False, selection=WHOLE)
         if vector["kind"] is None:
             assert read is None
             continue
@@ -113,4 +113,4 @@ def test_kind_of_a_source_follows_from_its_head(size: int) -> None:
 @given(st.binary(max_size=300), st.sampled_from([b"", b"<urlset>", b"<rss>", b"{", b"\x1f\x8b\x08", b"\xff\xfe<\0"]))
 def test_no_bytes_are_too_odd(data: bytes, start: bytes) -> None:
     for order in (None, *SourceKind):
-        read_source(start + data, url=URL, order=order, harvests=True, selection=WHOLE)
+        read_source(start + data, url=URL, named_kind=order, harvests=True, selection=WHOLE)

@@ -72,7 +72,7 @@ def test_records_are_read_back_unchanged() -> None:
         run_id = begin_run(store)
         store.record(run_id, [document(), observation(), TlsResult("n2t.net", 443, False, "expired", AT)])
         assert list(store.observations(run_id)) == [observation()]
-        assert store.cited_arks(run_id) == [
+        assert store.cited_targets(run_id) == [
             (Ark("12x45", "x5"), URL),
             (Ark("12345", "x6"), "https://n2t.net/ark:/12345/x6"),
         ]
@@ -135,8 +135,8 @@ def test_judging_a_run_gives_each_cited_ark_its_verdict_and_again_the_same() -> 
         run_id = begin_run(store)
         store.record(run_id, [document(), observation()])
         first, again = list[Verdict](), list[Verdict]()
-        judge_run(store, run_id, store.cited_arks(run_id), on_verdict=first.append)
-        judge_run(store, run_id, store.cited_arks(run_id), on_verdict=again.append)
+        judge_run(store, run_id, store.cited_targets(run_id), on_verdict=first.append)
+        judge_run(store, run_id, store.cited_targets(run_id), on_verdict=again.append)
     assert [verdict.object.outcome for verdict in first] == ["resolved", "skipped"]
     assert again == first
 
@@ -146,7 +146,7 @@ def test_unasked_ark_has_no_verdict() -> None:
         run_id = begin_run(store)
         store.record(run_id, [document(cited="ark:/12x45/x5 ark:/12x45/x7"), observation()])
         judged = list[Verdict]()
-        judge_run(store, run_id, store.cited_arks(run_id), on_verdict=judged.append)
+        judge_run(store, run_id, store.cited_targets(run_id), on_verdict=judged.append)
         assert [str(verdict.ark) for verdict in judged] == ["ark:12x45/x5"]
 
 

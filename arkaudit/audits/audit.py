@@ -50,11 +50,11 @@ from extractors.processes.worker import WorkerExecutor
 
 
 def crawl_plan(config: Config, seeds: Seeds) -> CrawlPlan:
-    """Return the plan of a crawl from *seeds*."""
+    """Return the plan of a crawl from *seeds*, with its limits from *config*."""
     crawl = config.crawl
     return CrawlPlan.from_urls(
         seeds.urls,
-        seeds.orders,
+        seeds.named_kinds,
         rules=Rules(
             depth=crawl.depth,
             include=LinkPatterns(crawl.include),
@@ -173,26 +173,26 @@ class Audit:
         if self.source is not None:
             progress.stage("documents")
             records = self.source.records(self.config.resolver)
-            for some in batches(records, lambda record: _MENTION_BYTES * len(record.mentions)):
-                self.store.record(self.run_id, some)
-                for record in some:
+            for batch in batches(records, lambda record: _MENTION_BYTES * len(record.mentions)):
+                self.store.record(self.run_id, batch)
+                for record in batch:
                     progress.count(record)
             for subject, finding in self.source.notes:
                 self.store.record_findings(self.run_id, subject, [finding])
         if self.seeds is not None:
-            documents = partial(self._documents, self.seeds, executor, progress)
+            documents = partial(self._documents_arguments, self.seeds, executor, progress)
             stages.append(SpiderStage(DocumentsSpider, documents))
         if self.resolve:
-            stages.append(SpiderStage(ArksSpider, partial(self._arks, progress)))
+            stages.append(SpiderStage(ArksSpider, partial(self._arks_arguments, progress)))
             if self.config.memento.timegate:
-                stages.append(SpiderStage(MementosSpider, partial(self._mementos, progress)))
+                stages.append(SpiderStage(MementosSpider, partial(self._mementos_arguments, progress)))
         # Scrapy's default is 5 MB, enough for two processes.
         window = _AHEAD_BYTES * max(jobs, 2)
         settings = self.config.settings() | {"SCRAPER_SLOT_MAX_ACTIVE_SIZE": window}
         run_stages(stages, settings, faults=self.faults, on_start=on_start)
 
-    def _documents(self, seeds: Seeds, executor: WorkerExecutor, progress: RunProgress) -> dict[str, Any]:
-        """Return the arguments of the documents spider; *executor* runs the parsers."""
+    def _documents_arguments(self, seeds: Seeds, executor: WorkerExecutor, progress: RunProgress) -> dict[str, Any]:
+        """Return the keyword arguments of `DocumentsSpider`; *executor* runs its parsers."""
         progress.stage("documents", done=self.store.counts(self.run_id)["documents"])
         return {
             **self.spider_arguments,
@@ -204,8 +204,11 @@ class Audit:
             "patience": self.config.patience,
         }
 
-    def _arks(self, progress: RunProgress) -> dict[str, Any]:
-        """Return the arguments of the arks spider. All documents are read by then."""
+    def _arks_arguments(self, progress: RunProgress) -> dict[str, Any]:
+        """Return the keyword arguments of `ArksSpider`: targets, their other readings, and rules.
+
+        All documents must have been read.
+        """
         config, asked = self.config, self._run_targets(as_asked=True)
         frontier = Frontier(self.store, self.run_id, ARKS)
         done = frontier.counts()[FrontierState.DONE]
@@ -235,8 +238,8 @@ class Audit:
             "max_time_s": config.crawl.max_time if self.seeds is None else None,
         }
 
-    def _mementos(self, progress: RunProgress) -> dict[str, Any]:
-        """Judge the ARKs, and return the arguments of the spider that asks an archive about those that fail."""
+    def _mementos_arguments(self, progress: RunProgress) -> dict[str, Any]:
+        """Judge all ARKs, and return the keyword arguments of `MementosSpider`, whose targets are the failing ones."""
         self._judge(progress)
         wanted = self.config.memento
         assert wanted.timegate is not None
@@ -254,7 +257,10 @@ class Audit:
     # -- targets and their background
 
     def _run_targets(self, *, as_asked: bool = False) -> list[Target]:
-        """Return the ARKs of the run with their URLs; with *as_asked*, as cited before answers settled doubts."""
+        """Return the ARKs of the run with their request URLs.
+
+        With *as_asked*, those of doubtful mentions as they were before answers decided them.
+        """
         if self.targets is not None:
             return list(self.targets)
         if not self.is_read:
@@ -267,7 +273,7 @@ class Audit:
         if not self.resolve:
             return []
         # Sorted, so that probes on behalf of many ARKs choose the same ARK in every run.
-        cited = self.store.cited_arks(self.run_id, as_asked=as_asked)
+        cited = self.store.cited_targets(self.run_id, as_asked=as_asked)
         return sorted((ark, url) for ark, url in cited if not self.registry.is_shoulder(ark))
 
     def _candidate_readings(self) -> dict[str, Sequence[CandidateReading]]:
@@ -390,7 +396,7 @@ def begin(config: Config, store: Store, command: str, named: Sequence[str], deci
 
 
 def warn_if_anonymous(config: Config) -> None:
-    """Ask the user for a contact if requests do not name one."""
+    """Print a message that asks for a contact if requests name none."""
     if config.is_anonymous:
         say("no contact given: hosts can't tell who is asking; give an address by --contact")
 
@@ -402,7 +408,7 @@ def fetched_documents(seeds: Seeds, config: Config) -> Iterator[Document]:
     with Store.open(None) as store:
         Audit(only_these, store, seeds, resolve=False, on_document=records.append).run("extract")
     order = {url: number for number, url in enumerate(seeds.urls)}
-    records.sort(key=lambda one: order.get(one.url, order.get(one.found_on or "", len(order))))
+    records.sort(key=lambda record: order.get(record.url, order.get(record.found_on or "", len(order))))
     for record in records:
         mentions = [cited.mention for cited in record.mentions]
         unresolved = [cited.unresolved for cited in record.mentions if cited.unresolved is not None]

@@ -1,6 +1,6 @@
 """`arkaudit.check` resolves and judges ARKs in a child process, for scripts and notebooks.
 
-Twisted's reactor starts only once in a process, and not beside another event loop. A child process has its own.
+Twisted's reactor starts only once in a process, and not while another event loop runs. A child process has its own.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def check(
     """Return the verdict on an ARK, or a list of verdicts on several ARKs in their order.
 
     A verdict covers the object, metadata and commitment services. The call blocks until all requests are answered;
-    hosts are throttled as by the command. It also works in a notebook and beside a running event loop.
+    hosts are throttled as by the command. It also works in a notebook and while an event loop runs.
 
     Args:
         arks: One ARK or several, in any spelling, alone or in a URL, which is then requested. Pass many ARKs in one

@@ -52,7 +52,7 @@ class CheckResult:
     interruption: AuditInterrupted | None
     tokens: Sequence[str]
     """Object outcomes of the rows, without known problems."""
-    known: int
+    known_count: int
     """Number of ARKs with a known problem."""
     faults: tuple[Fault, ...]
     """The first ARKs that fail or are unreachable, without known problems, with the places that cite them."""
@@ -75,8 +75,8 @@ class CheckRun:
     verdicts: Mapping[Pair, Verdict]
     """Verdicts in the order in which they were first made."""
     interruption: AuditInterrupted | None
-    known: Collection[Pair]
-    """Those with a known problem."""
+    known_pairs: Collection[Pair]
+    """ARKs and URLs with a known problem."""
     observed: RunObservations | None
     """All observations, if verdicts are explained."""
     mementos: Mapping[str, MementoRecord]
@@ -97,15 +97,15 @@ def check_lines(
 ) -> CheckResult:
     """Resolve and judge the ARKs in the lines *asked*; with *explain* each row explains its verdict.
 
-    *lines* maps a line to the places in files that it was read from. problems in *known_list* are counted, not raised. An
-    unfinished check of the same lines is resumed. Raises `crawler.store.StoreError`, and
+    *lines* maps a line to the places in files that it was read from. Problems that *known_list* accepts are only
+    counted. An unfinished check of the same lines is resumed. Raises `crawler.store.StoreError`, and
     `extractors.model.errors.UserMistake` if no line holds an ARK or the options contradict the check to resume.
     """
     mentions = _mentions_of(asked)
     verdicts, run = judge_lines(
         asked, mentions, config, store_file, known_list=known_list, explain=explain, resume=resume
     )
-    judged = [(text, one) for text, one in zip(asked, verdicts, strict=True) if one is not None]
+    judged = [(text, verdict) for text, verdict in zip(asked, verdicts, strict=True) if verdict is not None]
     return _result(judged, run, lines or {})
 
 
@@ -124,7 +124,7 @@ def judge_lines(
     The result of a line is its verdict, the reason why it holds no ARK, or None if an interruption came first.
     """
     with open_run("check", [fingerprint(asked)], config, store_file, resume=resume) as begun:
-        targets = _targets(mentions, begun.config)
+        targets = _targets_by_mention(mentions, begun.config)
         readings = readings_of_mentions((mention, url) for mention, (_, url) in targets.items())
         run = _run(begun, known_list, list(dict.fromkeys(targets.values())), readings, explain=explain)
 
@@ -133,7 +133,7 @@ def judge_lines(
         verdict = run.verdicts.get((str(ark), url))
         return verdict if verdict is not None or run.interruption else unobserved_verdict(ark, url)
 
-    return [verdict_on(one) if isinstance(one, Mention) else one for one in mentions], run
+    return [verdict_on(mention) if isinstance(mention, Mention) else mention for mention in mentions], run
 
 
 def recheck_arks(
@@ -152,8 +152,8 @@ def recheck_arks(
 def recovered_arks(again: Iterable[KnownArk], outcomes: Mapping[Pair, ObjectOutcome]) -> list[KnownArk]:
     """Return the ARKs that failed or gave no answer before a check with these *outcomes*, and work now."""
     ill = (ArkState.FAILING, ArkState.CONFIRMED_BROKEN, ArkState.FLAPPING)
-    now = ((one, outcomes.get((one.ark, one.request_url))) for one in again if one.state in ill)
-    return [one for one, outcome in now if outcome is not None and outcome.family is Family.WORKS]
+    now = ((checked, outcomes.get((checked.ark, checked.request_url))) for checked in again if checked.state in ill)
+    return [checked for checked, outcome in now if outcome is not None and outcome.family is Family.WORKS]
 
 
 def check_source(
@@ -195,7 +195,7 @@ def _run(
         run_id = begun.finished_run
         registry = load_registry()
         if targets is None:
-            targets = sorted((ark, url) for ark, url in store.cited_arks(run_id) if not registry.is_shoulder(ark))
+            targets = sorted((ark, url) for ark, url in store.cited_targets(run_id) if not registry.is_shoulder(ark))
             readings = other_readings(store.open_mentions(run_id))
         background = Background(registry, readings or {})
         for verdict in verdicts_of_run(store, run_id, targets, background):
@@ -242,9 +242,9 @@ def _result(
             texts[pair][text] = None
         else:
             printed.append(rows.invalid_row(text, verdict))
-        if not isinstance(verdict, Verdict) or _pair(verdict) not in run.known:
+        if not isinstance(verdict, Verdict) or _pair(verdict) not in run.known_pairs:
             tokens.append(printed[-1]["object"]["outcome"])
-    problems = _problems(distinct.values(), run.known)
+    problems = _problems(distinct.values(), run.known_pairs)
 
     def fault(verdict: Verdict) -> Fault:
         pair, outcome = _pair(verdict), verdict.object.outcome
@@ -258,7 +258,7 @@ def _result(
         printed,
         run.interruption,
         tokens,
-        known=len({ark for ark, _ in run.known}),
+        known_count=len({ark for ark, _ in run.known_pairs}),
         faults=tuple(map(fault, problems[:MOST_FAULTS])),
         fault_count=len(problems),
         outcomes={pair: verdict.object.outcome for pair, verdict in distinct.items()},
@@ -271,17 +271,19 @@ def _pair(verdict: Verdict) -> Pair:
 
 
 def _problems(verdicts: Iterable[Verdict], known_pairs: Collection[Pair]) -> list[Verdict]:
-    """Return failing ARKs, then unreachable ones, without known problems."""
-    open_verdicts = [one for one in verdicts if _pair(one) not in known_pairs]
-    return [one for family in _PROBLEM_FAMILIES for one in open_verdicts if FAMILY_OF[one.object.outcome] is family]
+    """Return the verdicts with an outcome that fails, then those that are unreachable, without *known_pairs*."""
+    unknown = [verdict for verdict in verdicts if _pair(verdict) not in known_pairs]
+    return [
+        verdict for family in _PROBLEM_FAMILIES for verdict in unknown if FAMILY_OF[verdict.object.outcome] is family
+    ]
 
 
 def targets(asked: Sequence[str], config: Config) -> list[tuple[Ark, str]]:
     """Return the distinct ARKs in the lines *asked* with their request URLs. Raises `UserMistake`."""
-    return list(dict.fromkeys(_targets(_mentions_of(asked), config).values()))
+    return list(dict.fromkeys(_targets_by_mention(_mentions_of(asked), config).values()))
 
 
-def _targets(mentions: Iterable[Mention | str], config: Config) -> dict[Mention, tuple[Ark, str]]:
+def _targets_by_mention(mentions: Iterable[Mention | str], config: Config) -> dict[Mention, tuple[Ark, str]]:
     return {
         mention: (mention.ark, request_url(mention.repaired, mention.resolver, config.resolver))
         for mention in mentions

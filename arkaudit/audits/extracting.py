@@ -75,7 +75,7 @@ def _parts(seeds: Seeds, *, standard_input: bool, config: Config | None) -> Iter
         from arkaudit.audits.audit import fetched_documents
 
         assert config is not None
-        yield from fetched_documents(Seeds(seeds.urls, (), seeds.orders), config)
+        yield from fetched_documents(Seeds(seeds.urls, (), seeds.named_kinds), config)
 
 
 def seekable_input() -> BinaryIO:
@@ -114,8 +114,8 @@ class MistypedArk:
         where = place_words(self.document, self.page or None, self.line or None)
         first, rest = self.suggestions[:_MOST_SUGGESTIONS], len(self.suggestions) - _MOST_SUGGESTIONS
         more = f", or {rest} more" if rest > 0 else ""
-        meant = f"; did you mean {' or '.join(first)}{more}?" if first else ""
-        return f"{where}: {self.as_written}: its check character is wrong{meant}"
+        question = f"; did you mean {' or '.join(first)}{more}?" if first else ""
+        return f"{where}: {self.as_written}: its check character is wrong{question}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,24 +134,31 @@ class CountedDocument:
         """Render and count a document. It is a method of a module-level class, so that another process can run it."""
         mentions, name = document.mentions, document.name
         failing = {
-            (one.page or 0, one.as_written): one for one in reversed(mentions) if one.check is CheckCharacter.FAILS
+            (mention.page or 0, mention.as_written): mention
+            for mention in reversed(mentions)
+            if mention.check is CheckCharacter.FAILS
         }
         mistyped = [
             MistypedArk(
-                name, page, one.line or 0, written, str(one.ark), one.suggestions if index < MOST_FAULTS else ()
+                name,
+                page,
+                mention.line or 0,
+                written,
+                str(mention.ark),
+                mention.suggestions if index < MOST_FAULTS else (),
             )
-            for index, ((page, written), one) in enumerate(sorted(failing.items(), key=itemgetter(0)))
+            for index, ((page, written), mention) in enumerate(sorted(failing.items(), key=itemgetter(0)))
         ]
-        citations = {one.citation for one in mentions}
-        repaired = {one.citation for one in mentions if one.repairs}
+        citations = {mention.citation for mention in mentions}
+        repaired = {mention.citation for mention in mentions if mention.repairs}
         return cls(render(document), len(citations), len(repaired), tuple(mistyped))
 
 
 @dataclass(slots=True)
 class ExtractTotal:
-    """Totals of all documents that were read, in which *known* problems of a *day* count apart."""
+    """Totals of all documents that were read; problems that *known_list* accepts on a *day* are counted apart."""
 
-    known: KnownProblems = NOTHING_KNOWN
+    known_list: KnownProblems = NOTHING_KNOWN
     day: date = date.min
     read: int = 0
     citations: int = 0
@@ -186,13 +193,15 @@ class ExtractTotal:
         self.citations += counts.citations
         self.repaired += counts.repaired
         raised = [
-            one for one in counts.mistyped if not self._is_known(Problem(MISTYPED, one.ark, documents=(one.document,)))
+            mistyped
+            for mistyped in counts.mistyped
+            if not self._is_known(Problem(MISTYPED, mistyped.ark, documents=(mistyped.document,)))
         ]
         self.accepted += len(counts.mistyped) - len(raised)
         self.mistyped += raised
 
     def _is_known(self, problem: Problem) -> bool:
-        return bool(self.known) and self.known.accepts(problem, self.day)
+        return bool(self.known_list) and self.known_list.accepts(problem, self.day)
 
     @property
     def tokens(self) -> list[str]:

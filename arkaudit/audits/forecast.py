@@ -58,13 +58,16 @@ def loads_of_arks(targets: Iterable[tuple[Ark, str]], interval_of: Callable[[str
 def loads_of_crawl(
     seeds: Iterable[str], requests_before: Mapping[str, int] | None, interval_of: Callable[[str], float]
 ) -> list[HostLoad]:
-    """Return the load of a run over the URLs *seeds* on each host: *requests_before* of the last run, or the seeds."""
+    """Return the load of a crawl on each host: as many requests as *requests_before*, or if None, one for each seed."""
     counts = Counter(map(origin_of, seeds)) if requests_before is None else requests_before
     return _loads({host: (count, count) for host, count in counts.items()}, interval_of)
 
 
 def _loads(counts: Mapping[str, tuple[float, float]], interval_of: Callable[[str], float]) -> list[HostLoad]:
-    """Return the load on each host, the slowest first, with its robots.txt and certificate probe."""
+    """Return the load on each host from its least and largest number of requests, the slowest first.
+
+    A request for robots.txt and, for https, a certificate probe are added.
+    """
     loads = []
     for host, (least, most) in counts.items():
         besides = 2 if host.startswith("https:") else 1

@@ -180,9 +180,9 @@ def open_run(
         if decision.remark:
             say(decision.remark)
         elif run is not None and run.is_finished:
-            other = "" if resume else " (--no-resume begins a new one)"
+            hint = "" if resume else " (--no-resume begins a new one)"
             day = run.started_at[:10]
-            say(f"run {run.run_id} of {day} is finished; no requests are left{other}")
+            say(f"run {run.run_id} of {day} is finished; no requests are left{hint}")
         elif run is not None:
             begun = f"begun {run.started_at[:19]}Z (--no-resume begins a new one)"
             say(f"resuming run {run.run_id}, {begun}")

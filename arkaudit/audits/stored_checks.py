@@ -46,10 +46,10 @@ def _explained_rows(connection: Connection, ark: Ark) -> Iterator[dict[str, Any]
     for row in connection.execute(query):
         asked = select(schema.observation, *ARK_PARTS).join_from(schema.observation, schema.ark)
         is_reason = or_(observation.request_url == row.request_url, observation.asked_url.in_(row.rests_on))
-        found = connection.execute(
+        rows = connection.execute(
             asked.where(observation.run_id == row.run_id, is_reason).order_by(observation.observation_id)
         )
-        observations = list(map(observation_of, found))
+        observations = list(map(observation_of, rows))
         judged = verdict_of(row, observations)
         captures = select(schema.memento, *ARK_PARTS).join_from(schema.memento, schema.ark)
         captured = connection.execute(
@@ -64,9 +64,11 @@ def _explained_rows(connection: Connection, ark: Ark) -> Iterator[dict[str, Any]
 
 def verdict_of(row: Any, observations: list[Observation]) -> Verdict:
     """Return the verdict in a *row* with the parts of its ARK; *observations* are those of its run at its URL."""
-    ways = [one for one in observations if one.request_url == row.request_url and one.question in ACCESS]
-    chains = [one.hops for one in ways if one.final_url == row.final_url] or [one.hops for one in ways]
-    meant = row.did_you_mean
+    answers = [answer for answer in observations if answer.request_url == row.request_url and answer.question in ACCESS]
+    chains = [answer.hops for answer in answers if answer.final_url == row.final_url] or [
+        answer.hops for answer in answers
+    ]
+    intended = row.did_you_mean
     return Verdict(
         ark_of(row),
         row.request_url,
@@ -78,6 +80,6 @@ def verdict_of(row: Any, observations: list[Observation]) -> Verdict:
         requests=row.request_count,
         remarks=tuple(row.remarks),
         rests_on=tuple(row.rests_on),
-        did_you_mean=meant and IntendedArk(Ark.parse(meant["ark"]), meant["url"], tuple(meant["evidence"])),
+        did_you_mean=intended and IntendedArk(Ark.parse(intended["ark"]), intended["url"], tuple(intended["evidence"])),
         naan_policy=row.naan_policy,
     )

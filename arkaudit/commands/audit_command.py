@@ -71,7 +71,7 @@ def crawl(
         run_id = begun.finished_run
         if run_id is None:
             seeded = begun.seeds(named)
-            audit = Audit(begun.config, begun.store, seeded, resolve=False, on_document=_tell_findings)
+            audit = Audit(begun.config, begun.store, seeded, resolve=False, on_document=_print_findings)
             run_id = audit.run("crawl", begun.decision)
         counts = begun.store.counts(run_id)
         unread = begun.store.unread(run_id)
@@ -157,13 +157,13 @@ def run(
         warn_if_anonymous(config)
         print_forecast_of_run(named, config, store_file)
         return
-    with _turn(config, config_file, scheduled):
+    with _recorded_run(config, config_file, scheduled):
         with open_run("run", seeds, config, store_file, resume=resume) as begun:
             run_id = begun.finished_run
             if run_id is None:
                 seeded = begun.seeds(named)
-                one = Audit(begun.config, begun.store, seeded, on_document=_tell_findings)
-                run_id = one.run("run", begun.decision)
+                audit_run = Audit(begun.config, begun.store, seeded, on_document=_print_findings)
+                run_id = audit_run.run("run", begun.decision)
             is_read = begun.store.has_read_seed(run_id)
             unread = [words for words, _ in begun.store.unread(run_id)]
             dead_sources = begun.store.dead_sources(run_id)
@@ -204,7 +204,7 @@ def _refuse_mistakes(config: Config, store_file: Path, out: Path | None, formats
 
 
 @contextmanager
-def _turn(config: Config, config_file: Path | None, scheduled: datetime | None) -> Iterator[None]:
+def _recorded_run(config: Config, config_file: Path | None, scheduled: datetime | None) -> Iterator[None]:
     """Record the run of a named audit as its last one; other runs are not recorded.
 
     A scheduled run exits with 0 if the audit is already running.
@@ -224,7 +224,7 @@ def _turn(config: Config, config_file: Path | None, scheduled: datetime | None) 
         sys.exit(0)
 
 
-def _tell_findings(record: DocumentRecord) -> None:
+def _print_findings(record: DocumentRecord) -> None:
     """Print the findings about a document as soon as it is read."""
     from arkaudit.audits.extracting import report_findings
 

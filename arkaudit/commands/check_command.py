@@ -132,7 +132,9 @@ def print_check(done: CheckResult, form: str, store_file: Path | None, config_fi
             write_jsonl(done.rows, sys.stdout)
     if done.interruption is not None:
         end_interrupted(can_go_on=store_file is not None, is_by_time=done.interruption.is_by_time)
-    total = check_total((outcome.family for outcome in done.outcomes.values()), done.lines_without_ark, done.known)
+    total = check_total(
+        (outcome.family for outcome in done.outcomes.values()), done.lines_without_ark, done.known_count
+    )
     hint = after_check(done.first_failing, store_file, config_file)
     print_ending(done.faults, done.fault_count, total, hint)
 

@@ -103,8 +103,8 @@ def recheck(
     done = recheck_arks(arks, config, store_file, known_list=known_list)
     print_check(done, form, store_file, config_file)
     recovered = recovered_arks(arks, done.outcomes)
-    for one in recovered[:_MOST_SHOWN]:
-        say(f"works again: {one.ark}, at {one.request_url}")
+    for working in recovered[:_MOST_SHOWN]:
+        say(f"works again: {working.ark}, at {working.request_url}")
     if len(recovered) > _MOST_SHOWN:
         say(f"works again: {count_noun(len(recovered) - _MOST_SHOWN, 'more ARK')}")
     exit_on(fail_on, done.tokens)
@@ -122,11 +122,11 @@ def _arks_of_causes(store_file: Path, causes: Sequence[str]) -> dict[str, frozen
     if not is_file(store_file):
         raise UserMistake(f"there is no store at {store_file}")
     frames = load_frames(store_file)
-    found = {key: arks_of_cause(frames, key) for key in causes}
-    for key, arks in found.items():
+    arks_by_cause = {key: arks_of_cause(frames, key) for key in causes}
+    for key, arks in arks_by_cause.items():
         if not arks:
             raise UserMistake(f"{store_file} has no ARK that fails by the cause {key!r}; the report lists the causes")
-    return found
+    return arks_by_cause
 
 
 def _arks_to_check(
@@ -150,20 +150,20 @@ def _arks_to_check(
         if not is_dry:
             store.set_status_policy(config.recheck.status_policy)
         selected = filter(selection.holds, store.known_arks()) if selection else store.known_arks()
-        known_arks = [without_times_ahead(one, now) for one in selected]
+        known_arks = [without_times_ahead(known_ark, now) for known_ark in selected]
     following = None
     if is_due:
         chosen, following = due_arks(known_arks, intervals, now)
     else:
-        chosen = interleave_hosts(one for one in known_arks if one.state is not ArkState.SKIPPED)
+        chosen = interleave_hosts(known_ark for known_ark in known_arks if known_ark.state is not ArkState.SKIPPED)
     # Mentions of a NAAN or a shoulder are never checked.
     if chosen:
         registry = load_registry()
-        chosen = [one for one in chosen if not registry.is_shoulder(Ark.parse(one.ark))]
+        chosen = [known_ark for known_ark in chosen if not registry.is_shoulder(Ark.parse(known_ark.ark))]
     if chosen:
-        some = f", {limit} of them now" if limit is not None and limit < len(chosen) else ""
+        limited = f", {limit} of them now" if limit is not None and limit < len(chosen) else ""
         what = f"due in {store_file}" if is_due else f"known in {store_file} of {selection.words}"
-        say(f"{len(chosen)} {what}{some}")
+        say(f"{len(chosen)} {what}{limited}")
         return chosen[:limit]
     if not is_due:
         raise UserMistake(f"{store_file} has no ARKs to check of {selection.words}")

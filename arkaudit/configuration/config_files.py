@@ -122,8 +122,8 @@ def load_audits(path: Path, overrides: dict[str, Any] | None = None) -> dict[str
         inner = {"store": path.parent / f"{name}.db", **_merge(values, own), "name": name}
         configs[name] = _validate(inner, overrides or {}, path, within=("audits", name))
         # Each audit would take the documents of the other for removed.
-        if (other := owners.setdefault(configs[name].store, name)) != name:
-            raise ConfigError(f"{_at(path)}audits.{name}: has the same store as {other}; give each its own")
+        if (owner := owners.setdefault(configs[name].store, name)) != name:
+            raise ConfigError(f"{_at(path)}audits.{name}: has the same store as {owner}; give each its own")
     return configs
 
 
@@ -153,8 +153,8 @@ def _validate(
     except ValidationError as problem:
         location, words = first_fault(problem, config_type())
         at = _at(path) if ".".join(location) not in overrides else ""
-        place = ".".join((*within, *location))
-        raise ConfigError(f"{at}{place}{': ' if place else ''}{words}") from None
+        setting = ".".join((*within, *location))
+        raise ConfigError(f"{at}{setting}{': ' if setting else ''}{words}") from None
     if ca_file := config.network.ca_file:
         try:
             pem = read_whole(ca_file, MOST_BYTES).decode("ascii", "ignore")

@@ -22,7 +22,7 @@ _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 
 def _is_private(url: str) -> bool:
-    """Return True if nobody on the way to *url* can read a request."""
+    """Return True if requests to *url* are encrypted, or stay on this machine."""
     parts = split_url(url)
     return parts.scheme == "https" or (parts.scheme == "http" and parts.hostname in _LOOPBACK)
 
@@ -43,14 +43,14 @@ class IssueAddress:
         >>> IssueAddress.parse("gitlab:https://git.example.org/maps/old/arks").issues_url({})
         'https://git.example.org/api/v4/projects/maps%2Fold%2Farks/issues'
         """
-        service, _, place = text.partition(":")
-        parts = split_url(place)
+        service, _, repository = text.partition(":")
+        parts = split_url(repository)
         path = parts.path.strip("/")
         origin = f"{parts.scheme}://{parts.netloc}" if parts.scheme else ""
-        is_place = service in _PATHS and _PATHS[service].fullmatch(path) and place.rstrip("/").endswith(path)
-        if not is_place or "@" in parts.netloc or (origin and not parts.hostname):
+        is_valid = service in _PATHS and _PATHS[service].fullmatch(path) and repository.rstrip("/").endswith(path)
+        if not is_valid or "@" in parts.netloc or (origin and not parts.hostname):
             raise ValueError(f"{text!r} is neither github:OWNER/REPOSITORY nor gitlab:GROUP/PROJECT")
-        if origin and not _is_private(place):
+        if origin and not _is_private(repository):
             raise ValueError(f"{text!r} needs an https address: a token is sent there")
         return cls(service, path, "" if parts.hostname in ("github.com", "gitlab.com") else origin)
 

@@ -81,7 +81,7 @@ class LastRun:
         """Return the content of the file."""
         return json.dumps(asdict(self), default=datetime.isoformat, indent=1).encode()
 
-    def until(self, now: datetime) -> LastRun:
+    def without_future_times(self, now: datetime) -> LastRun:
         """Return the run with times in the future (beyond clock differences) set to *now*."""
         started, due, ended = (
             now if at is not None and at > now + _LEEWAY else at for at in (self.started, self.due, self.ended)
@@ -136,7 +136,7 @@ class LastRunFile:
         unchanged.
         """
         stored = self._load()
-        last = (stored or LastRun(now)).until(now)
+        last = (stored or LastRun(now)).without_future_times(now)
         if last != stored:
             self._write(last)
             if stored is not None:

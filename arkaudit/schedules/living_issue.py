@@ -73,7 +73,7 @@ class IssueSection:
 
         If the second mark was deleted, the part ends at the first, so that all text after it stays.
         """
-        begin = next((found for found in _BEGIN.finditer(body) if found["audit"] == quote(audit, safe="")), None)
+        begin = next((mark for mark in _BEGIN.finditer(body) if mark["audit"] == quote(audit, safe="")), None)
         if begin is None:
             return None
         span = (begin.start(), (_END.search(body, begin.end()) or begin).end())
@@ -155,10 +155,10 @@ class _Tracker:
             # Only apps that the owner of a repository has installed there can open issues in it.
             is_ours = author.get(self._login) == account if account else author.get("type") == "Bot"
             body = str(row.get(self.text) or "").replace("\r\n", "\n")
-            found = IssueSection.find(body, audit) if is_ours else None
-            if found:
+            section = IssueSection.find(body, audit) if is_ours else None
+            if section:
                 is_open = str(row.get("state")).startswith("open")
-                return LivingIssue(f"{self.url}/{row.get(self._number)}", body, is_open, found)
+                return LivingIssue(f"{self.url}/{row.get(self._number)}", body, is_open, section)
         return None
 
     def _account(self) -> str | None:

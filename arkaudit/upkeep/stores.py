@@ -10,7 +10,7 @@ from pathlib import Path
 from sqlalchemy import Connection, exists, func, select
 
 from arkaudit.output.exits import EXIT_FINDING, say
-from crawler.history.latest import DERIVED, is_pruned, rebuild_beside
+from crawler.history.latest import DERIVED, is_pruned, rebuild_in_temporary_tables
 from crawler.model import schema
 from crawler.model.observations import ObjectOutcome
 from crawler.store import StoreDamaged, StoreUnopenable
@@ -53,7 +53,7 @@ def problems(connection: Connection) -> Iterator[str]:
     for table, row, parent, _ in connection.exec_driver_sql("PRAGMA foreign_key_check"):
         yield f"{table} row {row}: its {parent} is missing"
     yield from _contradictions(connection)
-    yield from _history(connection)
+    yield from _history_differences(connection)
 
 
 def _contradictions(connection: Connection) -> Iterator[str]:
@@ -75,17 +75,15 @@ def _contradictions(connection: Connection) -> Iterator[str]:
         yield f"observation {key} has a wrong number of redirects"
 
 
-def _history(connection: Connection) -> Iterator[str]:
+def _history_differences(connection: Connection) -> Iterator[str]:
     """Rebuild the history in temporary tables, which shadow those of the store, and yield differences."""
-    rebuild_beside(connection)
+    rebuild_in_temporary_tables(connection)
     for table in DERIVED:
         keys = {column.name for column in table.primary_key if not column.foreign_keys}
         columns = ", ".join(column.name for column in table.columns if column.name not in keys)
         differences = []
-        for words, one, other in (("lacks", "temp", "main"), ("has", "main", "temp")):
-            query = (
-                f"SELECT {columns} FROM {one}.{table.name} EXCEPT SELECT {columns} FROM {other}.{table.name} LIMIT 2"
-            )
+        for words, rows_of, lacking in (("lacks", "temp", "main"), ("has", "main", "temp")):
+            query = f"SELECT {columns} FROM {rows_of}.{table.name} EXCEPT SELECT {columns} FROM {lacking}.{table.name} LIMIT 2"
             rows = connection.exec_driver_sql(query)
             differences += [f"{words} {tuple(row)}" for row in rows]
         if differences:

@@ -9,7 +9,7 @@ from urllib.parse import unquote
 
 from crawler.answers.likeness import ANY_ARK
 from crawler.answers.quirks import quirks, without_marks
-from crawler.model.crawl_requests import names_session
+from crawler.model.crawl_requests import has_session_id
 from extractors.model.ark import Ark
 from extractors.model.urls import UrlParts, authority_of, split_url
 
@@ -45,7 +45,7 @@ def page_digest(titles: Iterable[str], text: str, references: Iterable[str], url
     addresses = set()
     for reference in references:
         address, _, query = reference.partition("#")[0].partition("?")
-        is_left_out = names_session(reference) or _OTHER_SCHEME.match(address) or address.endswith(name)
+        is_left_out = has_session_id(reference) or _OTHER_SCHEME.match(address) or address.endswith(name)
         if not (is_left_out or _is_own(address, query, own)):
             is_echo = _target(own) in unquote(query) or ark.name in unquote(query)
             addresses.add(address if is_echo else f"{address}?{query}")

@@ -29,7 +29,7 @@ _INVENTED = 10
 #: and the number if a wrong check character rules it out.
 _INVENTED_CHECKED = 4
 #: The addition to a seed that gives other names.
-_OTHER = " other"
+_SECOND = " other"
 _CONSONANTS = "".join(letter for letter in BETANUMERIC if letter.isalpha())
 _HEXADECIMAL_LETTERS = "abcdef"
 _HEXADECIMAL = re.compile(r"[0-9a-f-]{16,}\Z")
@@ -45,8 +45,8 @@ _PROGRAM = re.compile(r"\.(?:php\d?|aspx?|jspx?|cgi|do|action|p[ly]|cfm|exe|dll)
 class Neighbourhood:
     """The names that one control is valid for: those of one resolver, NAAN and shoulder."""
 
-    place: str
-    """The resolver, as a URL up to the label, or up to the path if there is no label."""
+    resolver: str
+    """A URL up to the label; without a label, up to the path."""
     naan: str
     shoulder: str = ""
 
@@ -56,7 +56,8 @@ class Shoulders:
     """The shoulders of ARKs: those in the registry, and those shared by several of the given ARKs."""
 
     registry: Registry
-    known: frozenset[tuple[str, str]] = field(default_factory=frozenset)
+    shared: frozenset[tuple[str, str]] = field(default_factory=frozenset)
+    """NAAN and shoulder of those that several of the ARKs have."""
 
     @classmethod
     def among(cls, arks: Iterable[Ark], registry: Registry) -> Shoulders:
@@ -78,17 +79,17 @@ class Shoulders:
         if entry is not None and entry.shoulder:
             return entry.shoulder
         shoulder = shoulder_of(ark.name) or ""
-        return shoulder if (ark.naan, shoulder) in self.known else ""
+        return shoulder if (ark.naan, shoulder) in self.shared else ""
 
     def neighbourhood(self, url: str, ark: Ark) -> Neighbourhood:
         """Return the neighbourhood that a control for *ark*, requested at *url*, is valid for."""
-        return Neighbourhood(place_of(url), ark.naan, self.shoulder_of(ark))
+        return Neighbourhood(resolver_or_host(url), ark.naan, self.shoulder_of(ark))
 
 
-def place_of(url: str) -> str:
+def resolver_or_host(url: str) -> str:
     """Return the resolver in a request URL; without a label, scheme and host.
 
-    >>> place_of("https://n2t.net/r/ark:/12148/btv1b84"), place_of("https://example.org/brunner/06l?v=1")
+    >>> resolver_or_host("https://n2t.net/r/ark:/12148/btv1b84"), resolver_or_host("https://example.org/brunner/06l?v=1")
     ('https://n2t.net/r/', 'https://example.org/')
     """
     if LABEL.search(url):
@@ -97,12 +98,12 @@ def place_of(url: str) -> str:
     return f"{parts.scheme}://{parts.netloc}/"
 
 
-def control_ark(ark: Ark, resolver: str, *, other: bool = False) -> Ark:
+def control_ark(ark: Ark, resolver: str, *, is_second: bool = False) -> Ark:
     """Return a name under the NAAN and shoulder of *ark* that can't exist at *resolver*.
 
     It has the shape of the real one: another digit for each digit and another letter for each letter, in the same
     alphabet, so that it never begins with the real one. If the rule for its check character is known, that is wrong.
-    The result is the same for the same arguments; *other* gives a second name.
+    The result is the same for the same arguments; *is_second* gives a second name.
 
     >>> real = Ark.parse("ark:12148/btv1b8449691v")
     >>> control = control_ark(real, "https://n2t.net/")
@@ -114,9 +115,9 @@ def control_ark(ark: Ark, resolver: str, *, other: bool = False) -> Ark:
     is_checked = KNOWN.check(ark) in (CheckCharacter.PASSES, CheckCharacter.FAILS)
     least = _INVENTED_CHECKED if is_checked else _INVENTED
     shape = _extend(ark.name[len(kept) :], least)
-    seed = hashlib.sha256(f"{resolver} {ark.naan} {kept} {len(shape)}{_OTHER * other}".encode()).digest()
+    seed = hashlib.sha256(f"{resolver} {ark.naan} {kept} {len(shape)}{_SECOND * is_second}".encode()).digest()
     letters = _HEXADECIMAL_LETTERS if _HEXADECIMAL.match(ark.name) else _CONSONANTS
-    name = kept + _stand_in(shape, letters, _octets(seed))
+    name = kept + _with_other_characters(shape, letters, _octets(seed))
     invented = Ark(ark.naan, name)
     if KNOWN.check(invented) is CheckCharacter.PASSES:
         return Ark(ark.naan, name[:-1] + ("b" if name[-1] != "b" else "c"))
@@ -130,30 +131,35 @@ def _octets(seed: bytes) -> Iterator[int]:
 
 
 def _extend(shape: str, least: int) -> str:
-    """Return *shape* extended by its last letter or digit to at least *least* of them; without any, only these."""
+    """Return *shape* with its last character, or ``x``, repeated until it has *least* letters and digits.
+
+    A shape without any letter or digit is dropped.
+    """
     last = shape[-1:] if shape[-1:].isalnum() else "x"
     own = sum(map(str.isalnum, shape))
     return (shape if own else "") + last * max(0, least - own)
 
 
-def _stand_in(shape: str, letters: str, octets: Iterator[int]) -> str:
-    """Return other characters of the same kinds; characters that are neither letters nor digits stay."""
+def _with_other_characters(shape: str, letters: str, octets: Iterator[int]) -> str:
+    """Return *shape* with another digit for each digit and one of *letters* for each letter, chosen by *octets*."""
     made = ""
     for character, octet in zip(shape, octets, strict=False):
         alphabet = (digits if character.isdigit() else letters).replace(character.lower(), "")
-        other = alphabet[octet % len(alphabet)] if character.isalnum() else character
-        made += other.upper() if character.isupper() else other
+        replacement = alphabet[octet % len(alphabet)] if character.isalnum() else character
+        made += replacement.upper() if character.isupper() else replacement
     return made
 
 
-def control_url(url: str, ark: Ark, registry: Registry, *, other: bool = False) -> str | None:
-    """Return the URL of a control at the place of *url*, or of an *other* control; None if no such URL is possible.
+def control_url(url: str, ark: Ark, registry: Registry, *, is_second: bool = False) -> str | None:
+    """Return the URL of the control for *ark* at the resolver of *url*, or of the second control with *is_second*.
+
+    None if *url* has neither a label nor a name to replace.
 
     >>> control_url("https://n2t.net/ark:/12148/btv1b8449691v", Ark.parse("ark:12148/btv1b8449691v"),
     ...             Registry.builtin()).startswith("https://n2t.net/ark:/12148/btv1")
     True
     """
-    invented = control_ark(ark, place_of(url), other=other)
+    invented = control_ark(ark, resolver_or_host(url), is_second=is_second)
     label = LABEL.search(url)
     if label is not None:
         slash = "/" if url.endswith("/") else ""  # some resolvers reject any name without it
@@ -179,8 +185,8 @@ def landing_pattern(url: str, *, every: bool = False) -> str:
     return _with_names(url, lambda name: "*", every=every)
 
 
-def landing_control(url: str, *, other: bool = False, every: bool = False) -> str:
-    """Return the URL of a thing that can't exist at the host where redirects have led, or of an *other* one.
+def landing_control(url: str, *, is_second: bool = False, every: bool = False) -> str:
+    """Return the URL of a thing that can't exist at the landing host of *url*, or with *is_second* of another one.
 
     The last segment of the path is changed, or the values of the query, and all segments that are numbers. Many sites
     find a thing by its number and ignore the title after it. Others ignore what is changed, such as a page or a
@@ -189,14 +195,14 @@ def landing_control(url: str, *, other: bool = False, every: bool = False) -> st
     >>> landing_control("https://library.example/item/7.html").startswith("https://library.example/item/")
     True
     """
-    octets = _octets(hashlib.sha256(f"{landing_pattern(url, every=every)}{_OTHER * other}".encode()).digest())
+    octets = _octets(hashlib.sha256(f"{landing_pattern(url, every=every)}{_SECOND * is_second}".encode()).digest())
 
     def invent(name: str) -> str:
         head, slash, last = unquote(name).rpartition("/")
         extension = _EXTENSION.search(last)
         stem = last[: extension.start()] if extension else last
         letters = _HEXADECIMAL_LETTERS if _HEXADECIMAL.match(stem) else _CONSONANTS
-        made = _stand_in(_extend(stem, _INVENTED), letters, octets)
+        made = _with_other_characters(_extend(stem, _INVENTED), letters, octets)
         return quote(head + slash + made + (extension[0] if extension else ""), safe="/:@,;+~")
 
     return _with_names(url, invent, every=every)
@@ -241,6 +247,9 @@ def _with_names(url: str, change: Callable[[str], str], *, every: bool) -> str:
 
 
 def _may_name(segment: str, *, is_first: bool) -> bool:
-    """Return True if a segment may identify a thing: no language, no program, no word of routes. The first word is one."""
+    """Return True if a segment of a path may identify one thing.
+
+    Languages, programs (``show.php``), words of routes and a first segment that is a word do not.
+    """
     is_word = segment.isalpha() and (is_first or len(segment) <= 2 or segment.lower() in quirks().route.word)
     return bool(segment) and not is_word and _PROGRAM.search(segment) is None

@@ -9,7 +9,7 @@ from urllib.parse import unquote
 
 from crawler.answers.facts import SILENT_ENDS, AnswerFacts, AnswersByQuestion
 from crawler.answers.object_facts import ObjectFacts
-from crawler.asking.probes import place_of
+from crawler.asking.probes import resolver_or_host
 from crawler.model.observations import ACCESS, ChainEnd, Observation, Question
 from crawler.model.resolving import (
     INFLECTIONS,
@@ -53,7 +53,7 @@ def at_path(url: str, path: str) -> str | None:
     if label is None:
         return None
     origin = origin_of(url)
-    is_there = place_of(url)[len(origin) :] == path
+    is_there = resolver_or_host(url)[len(origin) :] == path
     return None if is_there else f"{origin}{path}{url[label.start() :]}"
 
 
@@ -92,7 +92,7 @@ class FallbackUrls:
 
 @dataclass(frozen=True, slots=True)
 class AskingContext:
-    """The context of the next question: facts from answers about this ARK, and about others of the same resolver."""
+    """Facts that decide the next question: from answers about this ARK, and about others of the same resolver."""
 
     described: bool = False
     """True if an answer describes the object."""
@@ -111,7 +111,7 @@ class AskingContext:
     control: AnswerFacts | None = None
     """The answer for a name that can't exist."""
     takes_label: bool = False
-    """True if the host at `label_place` has answered for another ARK with this label form."""
+    """True if the host at `label_authority` has answered for another ARK with this label form."""
 
 
 def next_question(
@@ -127,25 +127,25 @@ def next_question(
     """
     if Question.OBJECT not in answers:
         return Question.OBJECT
-    living = reached_answer(answers)
+    reached = reached_answer(answers)
     asked = answers[Question.OBJECT]
-    if living is None:
+    if reached is None:
         # A resolver that explains that an object is gone may still have its metadata.
         is_gone = asked.is_answered and asked.status == 410
         is_known = is_gone and ObjectFacts(asked, context.control).explanation is not None
-        elsewhere = None if is_known else _next_place(answers, context, fallbacks, first_url)
+        elsewhere = None if is_known else _next_access(answers, context, fallbacks, first_url)
         if elsewhere is not None:
             return elsewhere
         is_closed = asked.is_answered and not asked.is_unknown and not asked.is_failing
         is_described = Question.INFO in answers
         return Question.INFO if (is_known or is_closed) and not is_described else None
-    if living is asked:
-        if _is_open(Question.HYPHENS, answers, first_url) and seems_absent(living):
+    if reached is asked:
+        if _is_open(Question.HYPHENS, answers, first_url) and seems_absent(reached):
             return Question.HYPHENS
-        if context.is_soft and (elsewhere := next_place_elsewhere(answers, fallbacks)) is not None:
+        if context.is_soft and (elsewhere := next_resolver(answers, fallbacks)) is not None:
             return elsewhere
     # a target of the registry with a query of its own can't be inflected
-    return None if "?" in living.asked_url else _next_inflection(answers, context)
+    return None if "?" in reached.asked_url else _next_inflection(answers, context)
 
 
 def seems_absent(answer: AnswerFacts) -> bool:
@@ -158,18 +158,21 @@ def seems_absent(answer: AnswerFacts) -> bool:
     return not (facts.withdrawal or facts.tombstone or facts.regional)
 
 
-def _next_place(
+def _next_access(
     answers: AnswersByQuestion, context: AskingContext, fallbacks: FallbackUrls, first_url: str
 ) -> Question | None:
-    """Return the next way to request the object, after all earlier ways have failed."""
+    """Return the question that requests the object in the next way: another spelling, path or resolver.
+
+    None if the object was reached, or if no way is left.
+    """
     asked = answers[Question.OBJECT]
     if not (asked.is_unknown or asked.is_failing):
         return None
     if asked.is_unknown and (spelling := _next_spelling(answers, context, first_url)) is not None:
         return spelling
     if not asked.is_resolvers_own:  # a host that only passes the ARK on, such as a moved one, need not know it
-        is_passed_on = _is_heard(_written_ark(first_url).rstrip("/"), asked)
-        return next_place_elsewhere(answers, fallbacks) if is_passed_on else None
+        is_passed_on = _was_received(_written_ark(first_url).rstrip("/"), asked)
+        return next_resolver(answers, fallbacks) if is_passed_on else None
     if asked.is_unknown:
         if fallbacks.needs_path and not context.has_asked_path:
             return Question.WELL_KNOWN
@@ -182,8 +185,8 @@ def _next_place(
     return None
 
 
-def next_place_elsewhere(answers: AnswersByQuestion, fallbacks: FallbackUrls) -> Question | None:
-    """Return the next place other than the written resolver, unless the chain has already passed it."""
+def next_resolver(answers: AnswersByQuestion, fallbacks: FallbackUrls) -> Question | None:
+    """Return the question to the registry's target or the global resolver, unless the chain has passed it, or None."""
     if fallbacks.is_target:
         return None
     hops = answers[Question.OBJECT].hops
@@ -198,16 +201,16 @@ def next_place_elsewhere(answers: AnswersByQuestion, fallbacks: FallbackUrls) ->
 
 
 def _next_spelling(answers: AnswersByQuestion, context: AskingContext, first_url: str) -> Question | None:
-    """Return the next spelling that is equal to *first_url* and may change the answer."""
+    """Return the question with the next equal spelling of *first_url* (2023, 3.2) that may help, or None."""
     asked, written = answers[Question.OBJECT], _written_ark(first_url)
     if not written:
         return None
     name = LABEL.sub("", written, count=1).partition("/")[2]
-    if _is_open(Question.NO_SLASH, answers, first_url) and _is_heard(name, asked):
+    if _is_open(Question.NO_SLASH, answers, first_url) and _was_received(name, asked):
         return Question.NO_SLASH
-    if _is_open(Question.HYPHENS, answers, first_url) and _is_heard(name.rstrip("/"), asked):
+    if _is_open(Question.HYPHENS, answers, first_url) and _was_received(name.rstrip("/"), asked):
         return Question.HYPHENS
-    if context.takes_label or not _is_heard(written.rstrip("/"), asked):
+    if context.takes_label or not _was_received(written.rstrip("/"), asked):
         return None
     if Question.OTHER_LABEL not in answers:
         return Question.OTHER_LABEL
@@ -225,17 +228,19 @@ def _written_ark(first_url: str) -> str:
     return unquote(first_url[label.start() :].partition("?")[0]) if label else ""
 
 
-def label_place(first_url: str, answer: AnswerFacts | None) -> str:
-    """Return who decides about the label of *first_url*: its resolver, or the host that the ARK is passed on to.
+def label_authority(first_url: str, answer: AnswerFacts | None) -> str:
+    """Return the URL, up to the label, of the host that accepts or rejects the label form of *first_url*.
+
+    It is the resolver, or the host that it passes the ARK on to unchanged.
 
     *answer* is that to the object question, if it was asked.
     """
-    if answer is None or answer.is_resolvers_own or not _is_heard(_written_ark(first_url).rstrip("/"), answer):
-        return place_of(first_url)
-    return place_of(answer.final_url)
+    if answer is None or answer.is_resolvers_own or not _was_received(_written_ark(first_url).rstrip("/"), answer):
+        return resolver_or_host(first_url)
+    return resolver_or_host(answer.final_url)
 
 
-def _is_heard(part: str, answer: AnswerFacts) -> bool:
+def _was_received(part: str, answer: AnswerFacts) -> bool:
     """Return True if a host that gave an answer had received that *part* of an ARK as written.
 
     Most resolvers pass an ARK on unchanged, so that the next host fails on its spelling: n2t.net/ark:/13960/t58d-0dn7n
@@ -286,8 +291,8 @@ def question_url(
     if question is Question.PLAIN:
         return asked_url(with_other_label(spelled), Question.HYPHENS)
     if question in INFLECTIONS and question is not Question.OBJECT:
-        living = reached_answer(answers)
-        return asked_url(first_url if living is None else living.asked_url, question)
+        reached = reached_answer(answers)
+        return asked_url(first_url if reached is None else reached.asked_url, question)
     return asked_url(first_url, question)
 
 
@@ -319,15 +324,15 @@ class LabelForms:
         """Note the label form that reached an object, for its resolver and for the host it was passed on to."""
         if answer.is_reached:
             asked = answer.asked_url
-            for resolver in {place_of(asked), label_place(asked, answer)}:
+            for resolver in {resolver_or_host(asked), label_authority(asked, answer)}:
                 self._taken[resolver].add(label_of(asked))
 
     def note_attempt(self, url: str, answer: AnswerFacts | None) -> None:
         """Count a request with the other form of the label, sent because of *answer* at *url*."""
-        self._tried[label_place(url, answer), label_of(url)] += 1
+        self._tried[label_authority(url, answer), label_of(url)] += 1
 
     def is_settled(self, url: str, answer: AnswerFacts | None) -> bool:
         """Return True if another form than that of *url* can't help: the host accepts this one, or is indifferent."""
-        resolver, label = label_place(url, answer), label_of(url)
+        resolver, label = label_authority(url, answer), label_of(url)
         taken = self._taken.get(resolver) or set[str]()
         return label in taken or (not taken and self._tried[resolver, label] >= TRIES)

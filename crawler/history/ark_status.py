@@ -139,21 +139,21 @@ class ObjectFeatures:
     promise: MetadataValues | None = None
     """Empty if the provider states no commitment."""
 
-    def or_else(self, other: ObjectFeatures) -> ObjectFeatures:
-        """Return these features, with those of *other* in place of what was not observed."""
-        text = self if self.sketch or self.digest else other
+    def filled_from(self, earlier: ObjectFeatures) -> ObjectFeatures:
+        """Return these features, with those of an *earlier* check for those not observed."""
+        text = self if self.sketch or self.digest else earlier
         return ObjectFeatures(
-            other.landing if self.landing is None else self.landing,
+            earlier.landing if self.landing is None else self.landing,
             text.sketch,
             text.digest,
-            other.description if self.description is None else self.description,
-            other.promise if self.promise is None else self.promise,
+            earlier.description if self.description is None else self.description,
+            earlier.promise if self.promise is None else self.promise,
         )
 
-    def has_other_text(self, other: ObjectFeatures, least_likeness: float) -> bool:
-        """Return True if two checks show different texts or bytes, or one shows none."""
-        is_known = bool(self.sketch or self.digest)
-        return not is_known or _other_object(self, other, least_likeness) is not None
+    def differs_in_text(self, later: ObjectFeatures, least_likeness: float) -> bool:
+        """Return True if a *later* check shows another text or other bytes, or this one shows neither."""
+        has_text = bool(self.sketch or self.digest)
+        return not has_text or _object_change(self, later, least_likeness) is not None
 
 
 def metadata_to_compare(outcome: str, parsed: Mapping[str, Any]) -> MetadataValues | None:
@@ -210,8 +210,8 @@ def compare(
     elif _has_moved(landing, previous.landing, current.landing):
         differences.append(Event(EventKind.MOVED, f"from {landing} to {current.landing}"))
         landing = current.landing
-    words = _other_object(last_good, current, least_likeness)
-    if words and not previous.has_other_text(current, least_likeness):
+    words = _object_change(last_good, current, least_likeness)
+    if words and not previous.differs_in_text(current, least_likeness):
         differences.append(Event(EventKind.CHANGED, f"object: {words}"))
         text = current
     else:
@@ -221,7 +221,7 @@ def compare(
         old, before, new = (getattr(features, name) for features in (last_good, previous, current))
         is_certain = old is None or before == new
         if old is not None and new is not None and is_certain:
-            differences += [Event(EventKind.CHANGED, f"{service}: {other}") for other in _other_words(old, new)]
+            differences += [Event(EventKind.CHANGED, f"{service}: {change}") for change in _metadata_changes(old, new)]
         values[name] = new if new is not None and is_certain else old
     return ObjectFeatures(landing, text.sketch, text.digest, values["description"], values["promise"]), differences
 
@@ -232,7 +232,7 @@ def _has_moved(landing: str, previous: str | None, current: str) -> bool:
     return here != first and (is_elsewhere or here == last)
 
 
-def _other_object(before: ObjectFeatures, now: ObjectFeatures, least_likeness: float) -> str | None:
+def _object_change(before: ObjectFeatures, now: ObjectFeatures, least_likeness: float) -> str | None:
     if before.digest is not None and before.digest == now.digest:
         return None
     if before.sketch is not None and now.sketch is not None:
@@ -243,15 +243,15 @@ def _other_object(before: ObjectFeatures, now: ObjectFeatures, least_likeness: f
     return None
 
 
-def _other_words(before: MetadataValues, now: MetadataValues) -> Iterator[str]:
+def _metadata_changes(before: MetadataValues, now: MetadataValues) -> Iterator[str]:
     if before and not now:
         yield "given no more"
     elif now and not before:
         yield "given now"
     for name in dict.fromkeys((*before, *now)) if before and now else ():
-        one, other = before.get(name, ""), now.get(name, "")
-        if one != other:
-            yield f"{name}: {one!r}, now {other!r}"
+        old, new = before.get(name, ""), now.get(name, "")
+        if old != new:
+            yield f"{name}: {old!r}, now {new!r}"
 
 
 def _metadata_values(parsed: Mapping[str, Any]) -> MetadataValues:
@@ -274,11 +274,11 @@ class StatusPolicy:
     days: float = 7.0
     """The least number of days from the first strike to the last."""
     turns: int = 4
-    """The number of turns, from working to failing or back, that make an ARK flapping"""
+    """The number of changes between working and failing within `turn_days` that make an ARK flapping."""
     turn_days: float = 60.0
-    """if all lie within this number of days before the check."""
+    """The number of days before a check in which changes count."""
     likeness: float = 0.3
-    """The share of phrases that two versions of a text must have in common."""
+    """A text has changed if it shares less than this part of its phrases (0 to 1) with its earlier version."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -338,8 +338,8 @@ class ArkStatus:
     worked_at: datetime | None = None
     turns: tuple[datetime, ...] = ()
     """The times of its turns between working and failing, within the days that count."""
-    known: ObjectFeatures = field(default_factory=ObjectFeatures)
-    """The features that the next working check is compared with."""
+    reference: ObjectFeatures = field(default_factory=ObjectFeatures)
+    """The features at the first working check, or at the last change; the next check is compared with them."""
     last: ObjectFeatures = field(default_factory=ObjectFeatures)
     """The features at the last working check."""
 
@@ -374,7 +374,7 @@ def step(
 def _after_success(before: ArkStatus, check: DatedVerdict, policy: StatusPolicy) -> tuple[ArkStatus, list[Event]]:
     turns = _turns(before, check, policy, has_turned=before.strikes > 0)
     is_flapping = len(turns) >= policy.turns
-    known, differences = compare(before.known, before.last, check.features, least_likeness=policy.likeness)
+    reference, differences = compare(before.reference, before.last, check.features, least_likeness=policy.likeness)
     after = replace(
         before,
         state=ArkState.FLAPPING if is_flapping else ArkState.HEALTHY,
@@ -384,8 +384,8 @@ def _after_success(before: ArkStatus, check: DatedVerdict, policy: StatusPolicy)
         last_strike_at=None,
         worked_at=check.at,
         turns=turns,
-        known=known,
-        last=check.features.or_else(before.last),
+        reference=reference,
+        last=check.features.filled_from(before.last),
     )
     if before.strikes:
         confirmed = "; it had been confirmed broken" if before.state is ArkState.CONFIRMED_BROKEN else ""

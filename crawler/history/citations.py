@@ -40,15 +40,15 @@ def note_citations(connection: Connection, run_id: int, policy: StatusPolicy) ->
 
     A citation that still counts from an earlier run is attributed to that run.
     """
-    this = connection.execute(select(schema.run).where(_run.run_id == run_id)).one()
-    _add_new(connection, this)
+    ended_run = connection.execute(select(schema.run).where(_run.run_id == run_id)).one()
+    _add_new(connection, ended_run)
     cited = tuple_(_latest.ark_id, _latest.request_url).in_(_cited_in(run_id))
-    is_seen = seen_before(_latest.ark_id, this.started_at)
+    is_seen = seen_before(_latest.ark_id, ended_run.started_at)
     again = select(_latest.ark_id, _latest.request_url).where(cited, _latest.gone_at.is_not(None), ~is_seen)
-    _add_events(connection, this, connection.execute(again).all(), EventKind.NEW, "cited again")
+    _add_events(connection, ended_run, connection.execute(again).all(), EventKind.NEW, "cited again")
     connection.execute(update(schema.latest).where(cited).values(cited_in=run_id, gone_at=None))
-    if this.state == "finished" and this.seeds:
-        _note_gone(connection, this, policy)
+    if ended_run.state == "finished" and ended_run.seeds:
+        _note_gone(connection, ended_run, policy)
 
 
 def _cited_in(run_id: int) -> Select[Any]:
@@ -62,22 +62,22 @@ def _cited_in(run_id: int) -> Select[Any]:
     )
 
 
-def _add_new(connection: Connection, this: Any) -> None:
+def _add_new(connection: Connection, ended_run: Any) -> None:
     """Add the cited ARKs that were never checked, in pages, because there may be millions."""
-    latest, cited = schema.latest, _cited_in(_run.run_id == this.run_id).subquery()
+    latest, cited = schema.latest, _cited_in(_run.run_id == ended_run.run_id).subquery()
     is_known = exists().where(schema.at_one_url(latest.c, cited.c))
-    is_seen = seen_before(cited.c.ark_id, this.started_at).label("is_seen")
+    is_seen = seen_before(cited.c.ark_id, ended_run.started_at).label("is_seen")
     query = select(cited, is_seen).where(~is_known).order_by(cited.c.ark_id, cited.c.request_url).limit(_CITED_PAGE)
     unchecked = {
-        "first_seen_at": this.started_at,
+        "first_seen_at": ended_run.started_at,
         "state": ArkState.UNDETERMINED,
-        "since": this.started_at,
+        "since": ended_run.started_at,
         "reason": "it was never checked",
         "strikes": 0,
         "memory": {},
     }
     while new := connection.execute(query).all():
-        _add_events(connection, this, [row[:2] for row in new if not row.is_seen], EventKind.NEW, "")
+        _add_events(connection, ended_run, [row[:2] for row in new if not row.is_seen], EventKind.NEW, "")
         rows = [
             {"ark_id": ark_id, "request_url": url, "host": authority_of(url), **unchecked} for ark_id, url, _ in new
         ]
@@ -86,13 +86,13 @@ def _add_new(connection: Connection, this: Any) -> None:
 
 def seen_before(ark_id: ColumnElement[Any], moment: str) -> ColumnElement[bool]:
     """Return the condition that an ARK was known before a *moment*, at any URL, and has not gone since."""
-    other = schema.latest.alias().c
-    return exists().where(other.ark_id == ark_id, other.gone_at.is_(None), other.first_seen_at < moment)
+    latest = schema.latest.alias().c
+    return exists().where(latest.ark_id == ark_id, latest.gone_at.is_(None), latest.first_seen_at < moment)
 
 
-def _note_gone(connection: Connection, this: Any, policy: StatusPolicy) -> None:
-    """Let the ARKs that this finished run no longer found cited be gone, unless a citation of them still counts."""
-    alike = select(_run.run_id).where(_run.seeds == this.seeds, _run.run_id != this.run_id)
+def _note_gone(connection: Connection, ended_run: Any, policy: StatusPolicy) -> None:
+    """Set `gone_at` of the ARKs that no document cites after the finished *ended_run*; else `cited_in`."""
+    alike = select(_run.run_id).where(_run.seeds == ended_run.seeds, _run.run_id != ended_run.run_id)
     missing = select(_latest.ark_id, _latest.request_url).where(_latest.gone_at.is_(None), _latest.cited_in.in_(alike))
     of_missing, mention = missing.subquery(), schema.mention.c
     query = (
@@ -102,16 +102,16 @@ def _note_gone(connection: Connection, this: Any, policy: StatusPolicy) -> None:
         )
         .join(schema.document)
         .join(schema.run, _run.run_id == _document.run_id)
-        .where(_is_until(this))
+        .where(_is_until(ended_run))
     )
     stands_in: dict[tuple[int, str], int | None] = {
         (row.ark_id, row.request_url): None for row in connection.execute(missing)
     }
-    for row in _rows_still_cited(connection, connection.execute(query).all(), this, policy):
+    for row in _rows_still_cited(connection, connection.execute(query).all(), ended_run, policy):
         pair = (row.ark_id, row.request_url)
         stands_in[pair] = max(stands_in[pair] or 0, row.run_id)
     is_pair = and_(_latest.ark_id == bindparam("of_ark"), _latest.request_url == bindparam("at_url"))
-    for changed, is_over in (({"gone_at": this.started_at}, True), ({"cited_in": bindparam("in_run")}, False)):
+    for changed, is_over in (({"gone_at": ended_run.started_at}, True), ({"cited_in": bindparam("in_run")}, False)):
         rows = [
             {"of_ark": ark_id, "at_url": url, "in_run": run_id}
             for (ark_id, url), run_id in stands_in.items()
@@ -119,27 +119,27 @@ def _note_gone(connection: Connection, this: Any, policy: StatusPolicy) -> None:
         ]
         if rows:
             connection.execute(update(schema.latest).where(is_pair).values(changed), rows)
-    other = schema.latest.alias().c
-    is_cited = exists().where(other.ark_id == _latest.ark_id, other.gone_at.is_(None), other.cited_in.is_not(None))
-    is_gone = and_(_latest.gone_at == this.started_at, ~is_cited)
+    latest = schema.latest.alias().c
+    is_cited = exists().where(latest.ark_id == _latest.ark_id, latest.gone_at.is_(None), latest.cited_in.is_not(None))
+    is_gone = and_(_latest.gone_at == ended_run.started_at, ~is_cited)
     gone = select(_latest.ark_id, _latest.request_url).where(is_gone).order_by(_latest.latest_id)
     words = "no document that could be read cites it any more"
-    _add_events(connection, this, connection.execute(gone).all(), EventKind.GONE, words)
+    _add_events(connection, ended_run, connection.execute(gone).all(), EventKind.GONE, words)
 
 
 def unreached_documents(connection: Connection, run_id: int) -> list[tuple[str, str | None]]:
     """Return the web documents whose citations still count, but which *run_id* has not found: URL and finder, sorted."""
-    this = connection.execute(select(schema.run).where(_run.run_id == run_id)).one()
+    ended_run = connection.execute(select(schema.run).where(_run.run_id == run_id)).one()
     frontier, mention = schema.frontier.c, schema.mention.c
     is_found = exists().where(frontier.run_id == run_id, frontier.url == _document.url)
     cites = exists().where(mention.document_id == _document.document_id, schema.is_current_mention)
     query = (
         select(*_CITING)
         .join_from(schema.document, schema.run)
-        .where(_run.seeds == this.seeds, _run.run_id != run_id, _is_until(this))
+        .where(_run.seeds == ended_run.seeds, _run.run_id != run_id, _is_until(ended_run))
         .where(_document.status.is_not(None), cites, ~is_found)
     )
-    standing = _rows_still_cited(connection, connection.execute(query).all(), this, StatusPolicy())
+    standing = _rows_still_cited(connection, connection.execute(query).all(), ended_run, StatusPolicy())
     return sorted({row.url: row.found_on for row in standing}.items())
 
 
@@ -199,17 +199,19 @@ def is_over(url: str, container: str | None, *, is_web: bool, later: Sequence[La
 _CITING = (_document.url, _document.found_on, _document.status, _document.run_id, _run.seeds, _run.started_at)
 
 
-def _is_until(this: Any) -> ColumnElement[bool]:
-    return tuple_(_run.started_at, _run.run_id) <= tuple_(this.started_at, this.run_id)
+def _is_until(ended_run: Any) -> ColumnElement[bool]:
+    return tuple_(_run.started_at, _run.run_id) <= tuple_(ended_run.started_at, ended_run.run_id)
 
 
-def _rows_still_cited(connection: Connection, citing: Sequence[Any], this: Any, policy: StatusPolicy) -> Iterator[Any]:
-    """Yield those rows of *citing* documents whose citations still count after *this* run."""
+def _rows_still_cited(
+    connection: Connection, citing: Sequence[Any], ended_run: Any, policy: StatusPolicy
+) -> Iterator[Any]:
+    """Yield those rows of *citing* documents whose citations still count after *ended_run*."""
     by_seeds: dict[str, list[Any]] = {}
     for row in citing:
         by_seeds.setdefault(repr(row.seeds), []).append(row)
     for rows in by_seeds.values():
-        is_alike = and_(_run.seeds == rows[0].seeds, _run.state == "finished", _is_until(this))
+        is_alike = and_(_run.seeds == rows[0].seeds, _run.state == "finished", _is_until(ended_run))
         in_order = select(schema.run).where(is_alike).order_by(_run.started_at, _run.run_id)
         names = {url for row in rows for url in (row.url, row.found_on) if url is not None}
         has_parts = any(row.status is None and row.found_on is not None for row in rows)
@@ -244,11 +246,11 @@ def _readings(connection: Connection, run_id: int, urls: Iterable[str]) -> dict[
         _finding.run_id == run_id, _finding.subject == _document.url, _finding.kind.in_(READ_IN_PART)
     )
     names = iter(urls)
-    while some := list(islice(names, _AT_ONCE)):
+    while batch := list(islice(names, _AT_ONCE)):
         query = select(
             _document.url, _document.outcome, _document.status, _document.final_url, in_part.label("in_part")
         )
-        for row in connection.execute(query.where(_document.run_id == run_id, _document.url.in_(some))):
+        for row in connection.execute(query.where(_document.run_id == run_id, _document.url.in_(batch))):
             if row.outcome == DocumentOutcome.REDIRECTED and row.final_url not in (None, row.url):
                 led_to[row.url] = row.final_url
             else:
@@ -259,8 +261,8 @@ def _readings(connection: Connection, run_id: int, urls: Iterable[str]) -> dict[
     return readings
 
 
-def _add_events(connection: Connection, this: Any, rows: Iterable[Any], kind: EventKind, detail: str) -> None:
-    values = {"run_id": this.run_id, "at": this.started_at, "event": kind, "detail": detail}
+def _add_events(connection: Connection, ended_run: Any, rows: Iterable[Any], kind: EventKind, detail: str) -> None:
+    values = {"run_id": ended_run.run_id, "at": ended_run.started_at, "event": kind, "detail": detail}
     events = [{"ark_id": ark_id, "request_url": request_url, **values} for ark_id, request_url in rows]
     if events:
         connection.execute(insert(schema.event), events)

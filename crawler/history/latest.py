@@ -71,15 +71,13 @@ def record_contacts(connection: Connection, run_id: int) -> bool:
     met = contacts_of((end, hops) for end, hops in connection.execute(chains))
     if met:
         connection.execute(insert(contact), [{"run_id": run_id, **asdict(met[host])} for host in sorted(met)])
-    outages = assess(met.values(), _misses(connection, run_id, met))
+    outages = assess(met.values(), _runs_without_answer(connection, run_id, met))
     connection.execute(schema.upsert(schema.assessment, "run_id"), {"run_id": run_id, **asdict(outages)})
     return outages.is_suspect
 
 
-def _misses(connection: Connection, run_id: int, hosts: Iterable[str]) -> dict[str, int]:
-    """Return, for these hosts, the number of runs in a row before this one without an answer, up to the limit that
-    counts.
-    """
+def _runs_without_answer(connection: Connection, run_id: int, hosts: Iterable[str]) -> dict[str, int]:
+    """Return the number of runs in a row before *run_id* in which each host gave no answer, up to `assess`'s limit."""
     contact, wanted = schema.contact.c, set(hosts)
     this = select(_run.started_at, _run.run_id).where(_run.run_id == run_id)
     back = func.row_number().over(partition_by=contact.host, order_by=(_run.started_at.desc(), _run.run_id.desc()))
@@ -140,7 +138,10 @@ def set_policy(connection: Connection, policy: StatusPolicy) -> None:
 
 
 def note_batch(connection: Connection, run_id: int, *, after: int) -> None:
-    """Update the status from the verdicts of a run *after* one, unless `note_verdicts` has to do that later."""
+    """Update the statuses from the verdicts of a run whose keys are above *after*.
+
+    If the run has ended or a later run was noted, this is left to `note_verdicts`, which rebuilds the history.
+    """
     if _is_last_under_way(connection, run_id):
         _note_verdicts(connection, run_id, after=after)
 
@@ -192,7 +193,7 @@ def _is_noted(connection: Connection, run_id: int) -> bool:
 
 
 def rebuild(
-    connection: Connection, *, until: int | None = None, noting: int | None = None, is_beside: bool = False
+    connection: Connection, *, until: int | None = None, noting: int | None = None, is_temporary: bool = False
 ) -> None:
     """Rebuild the derived tables from the others, run after run in the order of their beginnings.
 
@@ -205,21 +206,21 @@ def rebuild(
     for table in reversed(DERIVED):
         is_lasting = table.c.run_id.in_(pruned) if table in _OF_HOSTS else false()
         connection.execute(delete(table).where(~is_lasting))
-        if is_beside and table in _OF_HOSTS:
+        if is_temporary and table in _OF_HOSTS:
             columns = ", ".join(column.name for column in table.columns)
             marked = "SELECT run_id FROM main.finding WHERE kind = ?"
             copied = f"SELECT {columns} FROM main.{table.name} WHERE run_id IN ({marked})"
             connection.exec_driver_sql(f"INSERT INTO temp.{table.name} ({columns}) {copied}", (PRUNED,))
     for row in connection.execute(select(run).order_by(run.c.started_at, run.c.run_id)).all():
         if row.ended_at is not None or row.run_id in noted:
-            _note_verdicts(connection, row.run_id, is_beside=is_beside)
+            _note_verdicts(connection, row.run_id, is_temporary=is_temporary)
         if row.ended_at is not None:
             note_citations(connection, row.run_id, policy_of(connection))
         if row.run_id == until:
             break
 
 
-def rebuild_beside(connection: Connection, *, until: int | None = None) -> None:
+def rebuild_in_temporary_tables(connection: Connection, *, until: int | None = None) -> None:
     """Rebuild the history in temporary tables, which hide those of the store until *connection* is closed.
 
     The store itself is not changed.
@@ -228,7 +229,7 @@ def rebuild_beside(connection: Connection, *, until: int | None = None) -> None:
     for table in DERIVED:
         sql = connection.execute(made, {"name": table.name}).scalar_one()
         connection.exec_driver_sql(sql.replace("CREATE TABLE", "CREATE TEMP TABLE", 1))
-    rebuild(connection, until=until, is_beside=True)
+    rebuild(connection, until=until, is_temporary=True)
 
 
 def has_followers(connection: Connection, run_id: int) -> bool:
@@ -248,8 +249,8 @@ _REACHED = (
 )
 
 
-def _note_verdicts(connection: Connection, run_id: int, *, after: int = 0, is_beside: bool = False) -> None:
-    """Update `latest`, `event` and the states of the verdicts of a run; leave the verdicts alone if *is_beside*."""
+def _note_verdicts(connection: Connection, run_id: int, *, after: int = 0, is_temporary: bool = False) -> None:
+    """Update `latest`, `event` and the states of the verdicts of a run; leave the verdicts alone if *is_temporary*."""
     suspicion = select(schema.assessment.c.is_suspect).where(schema.assessment.c.run_id == run_id)
     is_suspect = connection.scalar(suspicion)
     if is_suspect is None:
@@ -260,7 +261,7 @@ def _note_verdicts(connection: Connection, run_id: int, *, after: int = 0, is_be
         answers = _answers(connection, run_id, [row.request_url for row in verdicts])
         new = {row.ark_id for row in verdicts if (row.ark_id, row.request_url) not in statuses}
         is_seen = _latest.ark_id.in_(new) & seen_before(_latest.ark_id, verdicts[0].started_at)
-        seen = set(connection.scalars(select(_latest.ark_id).where(is_seen)))
+        seen_ids = set(connection.scalars(select(_latest.ark_id).where(is_seen)))
         rows: list[dict[str, Any]] = []
         events: list[dict[str, Any]] = []
         for row in verdicts:
@@ -282,14 +283,14 @@ def _note_verdicts(connection: Connection, run_id: int, *, after: int = 0, is_be
             events += [
                 {**pair, "run_id": run_id, "at": at, "event": event.kind, "detail": event.detail}
                 for event in happened
-                if event.kind is not EventKind.NEW or (here is None and row.ark_id not in seen)
+                if event.kind is not EventKind.NEW or (here is None and row.ark_id not in seen_ids)
             ]
         statement = insert(schema.latest)
         changed = {name: statement.excluded[name] for name in rows[0] if name not in _KEPT}
         connection.execute(
             statement.on_conflict_do_update(index_elements=["ark_id", "request_url"], set_=changed), rows
         )
-        if not is_beside:
+        if not is_temporary:
             states = [{"of_verdict": row["verdict_id"], "reached": row["state"]} for row in rows]
             connection.execute(_REACHED, states)
         if events:
@@ -374,18 +375,18 @@ def status_in(row: Row[Any]) -> ArkStatus:
         strikes=row.strikes,
         **{name: _when(row._mapping[name]) for name in _MOMENTS},
         turns=tuple(map(datetime.fromisoformat, row.memory.get("turns", ()))),
-        known=ObjectFeatures(**row.memory.get("known", {})),
+        reference=ObjectFeatures(**row.memory.get("known", {})),
         last=ObjectFeatures(**(row.memory.get("last") or row.memory.get("known", {}))),
     )
 
 
 def _columns(ark_status: ArkStatus) -> dict[str, Any]:
-    known, last = (
+    reference, last = (
         {name: value for name, value in asdict(features).items() if value is not None}
-        for features in (ark_status.known, ark_status.last)
+        for features in (ark_status.reference, ark_status.last)
     )
-    # Most checks show what is known.
-    of_last = {} if last == known else {"last": last}
+    # Most checks show the same as the reference.
+    of_last = {} if last == reference else {"last": last}
     moments = {name: getattr(ark_status, name) for name in _MOMENTS}
     return {
         "state": ark_status.state,
@@ -393,7 +394,7 @@ def _columns(ark_status: ArkStatus) -> dict[str, Any]:
         "reason": ark_status.reason,
         "strikes": ark_status.strikes,
         **{name: moment(at) if at else None for name, at in moments.items()},
-        "memory": {"turns": [moment(turn) for turn in ark_status.turns], "known": known} | of_last,
+        "memory": {"turns": [moment(turn) for turn in ark_status.turns], "known": reference} | of_last,
     }
 
 

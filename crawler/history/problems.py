@@ -41,13 +41,13 @@ def problems_of(connection: Connection, verdicts: Select[Any], run_id: int) -> d
     rows = [(row, outcome) for row, outcome in outcomes if outcome is not None]
     amiss = select(_verdict.ark_id).where(_verdict.verdict_id.in_(verdicts), _is_amiss)
     ends, documents = _chain_ends(connection, verdicts), _documents(connection, run_id, amiss)
-    found = {}
+    problems = {}
     for row, outcome in rows:
         pair = (row.ark_id, row.request_url)
         urls = (row.request_url, row.final_url or "", *ends.get(pair, ()))
         hosts = frozenset(filter(None, map(authority_of, urls)))
-        found[pair] = Problem(outcome, row.ark, hosts, tuple(documents.get(pair, ())))
-    return found
+        problems[pair] = Problem(outcome, row.ark, hosts, tuple(documents.get(pair, ())))
+    return problems
 
 
 def _outcome(row: Any) -> str | None:

@@ -62,7 +62,7 @@ NOT_PUBLIC: tuple[tuple[Network, str], ...] = tuple(
 )
 #: All IPv6 addresses of hosts on the public internet; IANA reserves the rest.
 _GLOBAL_UNICAST = ipaddress.IPv6Network("2000::/3")
-#: IPv6 addresses that stand for an IPv4 address, which alone decides.
+#: IPv6 notations of an IPv4 address, which alone decides.
 _WRITTEN_IPV4 = (
     ipaddress.IPv6Network("::ffff:0:0/96"),  # mapped
     ipaddress.IPv6Network("::ffff:0:0:0/96"),  # translated (RFC 2765)
@@ -101,7 +101,7 @@ class AddressGuard:
         True
         """
         refused = (address for address in addresses_in(host) if not self._is_allowed(address))
-        kinds = ((face, _kind(face)) for address in refused for face in _faces(address))
+        kinds = ((face, _kind(face)) for address in refused for face in _addresses_that_decide(address))
         return next((f"{face} is {kind} address" for face, kind in kinds if kind), None)
 
     def allows(self, host: str) -> bool:
@@ -115,7 +115,7 @@ class AddressGuard:
         return bool(addresses) and all(map(self._is_allowed, addresses))
 
     def _is_allowed(self, address: Address) -> bool:
-        return any(face in network for network in self.allowed for face in _faces(address))
+        return any(face in network for network in self.allowed for face in _addresses_that_decide(address))
 
 
 def addresses_in(host: str) -> tuple[Address, ...]:
@@ -158,8 +158,8 @@ def _address(numbers: list[int]) -> Address | None:
     return ipaddress.IPv4Address(sum(octet << 8 * (3 - at) for at, octet in enumerate(octets)) + last)
 
 
-def _faces(address: Address) -> Iterator[Address]:
-    """Return the address, or the one that decides for it, and every IPv4 address that it contains."""
+def _addresses_that_decide(address: Address) -> Iterator[Address]:
+    """Yield the addresses to check: *address*, or the IPv4 address that it notes, and those in a tunnel address."""
     if isinstance(address, ipaddress.IPv4Address):
         yield address
         return

@@ -49,12 +49,12 @@ _PERMIT = re.compile(
 
 
 @lru_cache(maxsize=2**13)  # the pages of a site share most of their links
-def same_document(url: str) -> str:
+def canonical_form(url: str) -> str:
     """Return the canonical form of *url*; URLs with the same form are requested once. A text that is no URL stays.
 
-    >>> same_document("HTTP://Www.Example.org:80/%7Ea/./b;jsessionid=1A2B?z=1&a=%c3%a9&utm_source=x#top")
+    >>> canonical_form("HTTP://Www.Example.org:80/%7Ea/./b;jsessionid=1A2B?z=1&a=%c3%a9&utm_source=x#top")
     'http://www.example.org/~a/b?a=%C3%A9&z=1'
-    >>> same_document("https://example.org/ark:/12148/x?"), same_document("https://example.org")
+    >>> canonical_form("https://example.org/ark:/12148/x?"), canonical_form("https://example.org")
     ('https://example.org/ark:/12148/x?', 'https://example.org/')
     """
     from w3lib.url import canonicalize_url  # it imports a client for HTTP
@@ -73,10 +73,10 @@ def same_document(url: str) -> str:
     return f"{compared}?" if is_bare else compared
 
 
-def names_session(url: str) -> bool:
+def has_session_id(url: str) -> bool:
     """Return True if *url* contains a session id.
 
-    >>> names_session("http://example.org/a;jsessionid=1A2B"), names_session("http://example.org/?sid=12")
+    >>> has_session_id("http://example.org/a;jsessionid=1A2B"), has_session_id("http://example.org/?sid=12")
     (True, False)
     """
     parts = split_url(url)
@@ -85,12 +85,12 @@ def names_session(url: str) -> bool:
     )
 
 
-def is_for_once(url: str) -> bool:
+def has_expiring_permit(url: str) -> bool:
     """Return True if *url* contains a permit that expires, so that it does not identify the document.
 
-    >>> is_for_once("https://bucket.example/1.pdf?X-Amz-Expires=60&X-Amz-Signature=0123456789abcdef")
+    >>> has_expiring_permit("https://bucket.example/1.pdf?X-Amz-Expires=60&X-Amz-Signature=0123456789abcdef")
     True
-    >>> is_for_once("https://example.org/auction?token=3"), is_for_once("https://example.org/1.pdf")
+    >>> has_expiring_permit("https://example.org/auction?token=3"), has_expiring_permit("https://example.org/1.pdf")
     (False, False)
     """
     return any(_PERMIT.fullmatch(parameter) for parameter in split_url(url).query.split("&"))
@@ -179,22 +179,24 @@ class CrawlRequest:
         """True if it goes before others of its host: a resumption token of OAI-PMH may expire."""
         return self.source is SourceKind.OAI and self.part > 0
 
-    def led_to(self, url: str) -> CrawlRequest:
-        """Return the request for the document at *url*, the end of its redirects; itself if that is the same.
+    def redirected_to(self, url: str) -> CrawlRequest:
+        """Return the request for the document at *url*, where the redirects of this one end; itself if unchanged.
 
         The result keeps all other values: a redirect is neither a step nor a document with links. Session ids are
         removed from its name, and a URL with an expiring permit is no name at all.
 
         >>> seed = CrawlRequest.to_page("http://library.example/")
-        >>> seed.led_to("http://library.example/en/").is_seed, seed.led_to("http://LIBRARY.example/#top") is seed
-        (True, True)
-        >>> seed.led_to("http://library.example/en;jsessionid=1A2B").url
+        >>> seed.redirected_to("http://library.example/en/").is_seed
+        True
+        >>> seed.redirected_to("http://LIBRARY.example/#top") is seed
+        True
+        >>> seed.redirected_to("http://library.example/en;jsessionid=1A2B").url
         'http://library.example/en'
         """
-        canonical = same_document(url)
-        if canonical == self.canonical or is_for_once(url):
+        canonical = canonical_form(url)
+        if canonical == self.canonical or has_expiring_permit(url):
             return self
-        name = canonical if names_session(url) else url
+        name = canonical if has_session_id(url) else url
         return replace(self, url=name, canonical=canonical, host=authority_of(url))
 
     @classmethod
@@ -215,7 +217,7 @@ class CrawlRequest:
         """
         return cls(
             url,
-            same_document(url),
+            canonical_form(url),
             authority_of(url),
             depth=depth,
             found_on=found_on,
@@ -270,7 +272,7 @@ def outlinks_of(new_requests: Iterable[CrawlRequest]) -> tuple[Outlinks, ...]:
 
 
 def by_place(links: Iterable[tuple[str, bytes]]) -> tuple[Outlinks, ...]:
-    """Return *links*, pairs of place and target key, grouped by place."""
+    """Return *links* (pairs of a linking document and a target key) grouped by linking document."""
     targets: dict[str, bytearray] = {}
     for found_on, key in links:
         targets.setdefault(found_on, bytearray()).extend(key)
@@ -397,7 +399,7 @@ class Scope:
     """The scope of a crawl."""
 
     sites: frozenset[str]
-    places: frozenset[str] = frozenset()
+    url_prefixes: frozenset[str] = frozenset()
     """Beginnings of URLs without their scheme, if the crawl is limited to a part of the sites."""
     content_hosts: frozenset[str] = frozenset()
     """Hosts whose documents belong to the sites too."""
@@ -429,8 +431,8 @@ class Scope:
         parts = split_url(url)
         if parts.scheme not in ("http", "https") or site_of(url) not in self.sites:
             return False
-        host_and_path = _host_and_path(parts) if self.places else ""
-        return not self.places or any(host_and_path.startswith(beginning) for beginning in self.places)
+        host_and_path = _host_and_path(parts) if self.url_prefixes else ""
+        return not self.url_prefixes or any(host_and_path.startswith(beginning) for beginning in self.url_prefixes)
 
     def holds_document(self, url: str) -> bool:
         """Return True if a document at *url* belongs to the sites, even if its links are not followed.

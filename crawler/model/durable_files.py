@@ -51,10 +51,10 @@ def put_in_place(*moves: tuple[Path, Path], replaces: bool = True) -> None:
 
 def make_folder(folder: Path) -> None:
     """Make a folder, and those above it, unless they exist; they are durable on return. Raises OSError."""
-    missing = [one for one in (folder, *folder.parents) if not path_exists(one)]
+    missing = [path for path in (folder, *folder.parents) if not path_exists(path)]
     folder.mkdir(parents=True, exist_ok=True)
-    for one in missing:
-        make_durable(one.parent)
+    for path in missing:
+        make_durable(path.parent)
 
 
 def make_durable(path: Path) -> None:

@@ -57,7 +57,7 @@ class DecidedOn(IntEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class KeptMention:
+class StoredMention:
     """A mention and its place in the store."""
 
     document_id: int
@@ -67,7 +67,7 @@ class KeptMention:
 
 
 @dataclass(frozen=True, slots=True)
-class KeptUnresolvedMention(KeptMention):
+class StoredUnresolvedMention(StoredMention):
     """A mention that was not certain from its document alone."""
 
     unresolved: UnresolvedMention
@@ -274,7 +274,7 @@ class PageFacts:
     headings: tuple[str, ...] = ()
     """The first headings of the page's own part."""
     kernel_values: Mapping[str, str] = field(default_factory=dict)
-    """The values under descriptive labels of the page, by the kernel's names and ``commitment``."""
+    """Values under labels of the page such as "Author", by kernel element (``who``, ``what`` …) or ``commitment``."""
 
     def places_of(self, ark: str) -> tuple[str, ...]:
         """Return the places in which the page names *ark*, a normal form."""
@@ -334,7 +334,7 @@ class Observation:
                 facts,
                 # A truncated ARK would be another ARK.
                 arks=tuple(
-                    (ark, place[:VALUE_CHARS]) for ark, place in facts.arks[:MOST_ARKS] if len(ark) <= VALUE_CHARS
+                    (ark, location[:VALUE_CHARS]) for ark, location in facts.arks[:MOST_ARKS] if len(ark) <= VALUE_CHARS
                 ),
                 canonical=_unless_long(facts.canonical),
                 refresh=_unless_long(facts.refresh),
@@ -450,20 +450,20 @@ class DocumentRecord:
     new_requests: tuple[CrawlRequest, ...] = ()
     """The links that the crawl follows, added to the frontier in the transaction that records the document."""
     settles: str | None = None
-    """The entry of the frontier that this row completes, by `CrawlRequest.canonical`."""
+    """`CrawlRequest.canonical` of the frontier entry that this row completes; None if it completes none."""
     listed: str | None = None
-    """The digest of the items that it lists as a source; kept with the completed entry."""
+    """`GateResult.listed`, if the document is a source; stored with the completed entry, for a resumed crawl."""
     outlinks: tuple[Outlinks, ...] = ()
-    """All followed links, also those to known documents."""
+    """All followed links, also those to documents that the crawl requests anyway."""
     led_to: str | None = None
-    """The name of the document at the end of its redirects, if that has a row of its own."""
-    led_by: DocumentRecord | None = None
-    """The row of the URL whose redirects led here first, recorded in the same transaction."""
+    """The URL of the document at the end of its redirects, if that has a row of its own."""
+    redirected_from: DocumentRecord | None = None
+    """The row of the first URL that redirected to this document, recorded in the same transaction."""
 
     @property
     def rows(self) -> tuple[DocumentRecord, ...]:
         """The rows that are recorded together: this row, and the one about the redirecting URL."""
-        return (self,) if self.led_by is None else (self.led_by, self)
+        return (self,) if self.redirected_from is None else (self.redirected_from, self)
 
     @property
     def status(self) -> int | None:

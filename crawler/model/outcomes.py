@@ -194,7 +194,7 @@ class EventKind(StrEnum):
 class DocumentOutcome(StrEnum):
     """The outcome of a document that answered.
 
-    Without an answer, or behind a wall (`ObjectOutcome.BLOCKED`), the object outcome is used.
+    Without an answer, or with refused access, the document has an `ObjectOutcome`.
     """
 
     READ = "read"

@@ -207,21 +207,21 @@ def with_other_label(url: str) -> str:
     'https://n2t.net/ark:/12148/x5'
     """
 
-    def other(label: re.Match[str]) -> str:
+    def swapped(label: re.Match[str]) -> str:
         if label[0] != label[0].lower():
             return label[0].lower()
         return label[0].rstrip("/") + ("" if label[0].endswith("/") else "/")
 
-    return LABEL.sub(other, url, count=1)
+    return LABEL.sub(swapped, url, count=1)
 
 
-def same_host(one: str, other: str) -> bool:
+def same_host(url: str, other_url: str) -> bool:
     """Return True if two URLs have the same host. Explicit ports must agree, because test hosts share addresses.
 
     >>> same_host("http://n2t.net/x", "https://www.N2T.net/y"), same_host("http://127.0.0.1:1/", "http://127.0.0.1:2/")
     (True, False)
     """
-    both = split_url(one), split_url(other)
+    both = split_url(url), split_url(other_url)
     ports = {parts.port for parts in both if parts.port is not None}
     names = {parts.hostname.removeprefix("www.") for parts in both}
     return len(names) == 1 and len(ports) < 2 and not any(parts.fault for parts in both)
@@ -419,7 +419,7 @@ _SPOKEN_RETRY = re.compile(r"(?:(?P<h>[0-9]++)\s*+h)?\s*+(?:(?P<m>[0-9]++)\s*+m)
 _RETRY_CHARS = 100
 
 #: A year. Longer values, or those with too many digits, mean that the host must not be contacted today.
-LONGEST_WISH_S = 366 * 86_400.0
+LONGEST_PAUSE_S = 366 * 86_400.0
 #: A date in a year beyond Python's calendar.
 _BEYOND_CALENDARS = re.compile(r"\b[A-Z][a-z]{2}[ -][0-9]{5,} [0-9]{2}:", re.ASCII)
 
@@ -444,7 +444,7 @@ class Patience:
         return self.backoff_s * float(2 ** (attempt - 1))
 
 
-def next_attempt(answer: Observation, patience: Patience) -> float | None:
+def attempt_wait_s(answer: Observation, patience: Patience) -> float | None:
     """Return the seconds to wait before the question of *answer* is repeated, or None if that answer is final.
 
     Only temporary failures are repeated: timeouts, broken connections, 429, 502, 503 and 504. Requests that were never
@@ -453,16 +453,16 @@ def next_attempt(answer: Observation, patience: Patience) -> float | None:
     """
     # The verdict on the object depends on the questions of access; the others are repeated once.
     most = patience.attempts if answer.question in ACCESS else min(patience.attempts, 2)
-    return next_fetch(answer.hops, answer.end, answer.attempt, patience, most=most)
+    return fetch_wait_s(answer.hops, answer.end, answer.attempt, patience, most=most)
 
 
-def next_fetch(
+def fetch_wait_s(
     hops: Sequence[Hop], end: ChainEnd, attempt: int, patience: Patience, *, most: int | None = None
 ) -> float | None:
     """Return the seconds to wait before a chain is repeated, or None; at most *most* attempts are made.
 
     >>> hops = (Hop("https://n2t.net/", "GET", "2026-11-21T12:00:00+00:00", 503),)
-    >>> next_fetch(hops, ChainEnd.ANSWERED, 1, Patience(backoff_s=2.0))
+    >>> fetch_wait_s(hops, ChainEnd.ANSWERED, 1, Patience(backoff_s=2.0))
     2.0
     """
     last = hops[-1] if hops else None
@@ -489,7 +489,7 @@ def retry_after_s(header: str | None, *, at: str) -> float | None:
     """Return the seconds of a Retry-After, counted from the time *at* (ISO 8601), or None if it is invalid.
 
     It is a number of seconds or a date; ``2.7``, ``3s``, ``1m`` and ``1m30s`` also occur. The maximum is
-    `LONGEST_WISH_S`.
+    `LONGEST_PAUSE_S`.
 
     >>> [retry_after_s(text, at="2026-11-21T10:00:00+00:00") for text in ("120", "1m30s", "soon", None)]
     [120.0, 90.0, None, None]
@@ -498,17 +498,17 @@ def retry_after_s(header: str | None, *, at: str) -> float | None:
     """
     text = (header or "").strip()[:_RETRY_CHARS]
     if match := _RETRY_SECONDS.match(text):
-        return min(_capped_seconds(match["whole"]) + float((match["part"] or ".0")[:9]), LONGEST_WISH_S)
+        return min(_capped_seconds(match["whole"]) + float((match["part"] or ".0")[:9]), LONGEST_PAUSE_S)
     spoken = _SPOKEN_RETRY.match(text) if text else None
     if spoken:
         hours, minutes, seconds = (_capped_seconds(spoken[unit] or "0") for unit in "hms")
-        return min(hours * 3600 + minutes * 60 + seconds, LONGEST_WISH_S)
+        return min(hours * 3600 + minutes * 60 + seconds, LONGEST_PAUSE_S)
     if _BEYOND_CALENDARS.search(text):
-        return LONGEST_WISH_S
+        return LONGEST_PAUSE_S
     try:
         date, moment = parsedate_to_datetime(text), datetime.fromisoformat(at)
         date = date if date.tzinfo else date.replace(tzinfo=UTC)
-        return min(max((date - moment).total_seconds(), 0.0), LONGEST_WISH_S)
+        return min(max((date - moment).total_seconds(), 0.0), LONGEST_PAUSE_S)
     except (ValueError, TypeError, OverflowError):
         return None
 
@@ -516,4 +516,4 @@ def retry_after_s(header: str | None, *, at: str) -> float | None:
 def _capped_seconds(digits: str) -> float:
     """Return a number of seconds with any number of digits."""
     significant = digits.lstrip("0")
-    return min(float(significant or 0), LONGEST_WISH_S) if len(significant) < 20 else LONGEST_WISH_S
+    return min(float(significant or 0), LONGEST_PAUSE_S) if len(significant) < 20 else LONGEST_PAUSE_S

@@ -72,7 +72,7 @@ def required(
     words: Iterable[str] = (),
     **options: Any,
 ) -> Column[Any]:
-    """Return a column with a value in each row; *unit* describes its values further, *words* are all of them."""
+    """Return a column with a value in each row; *unit* describes its values, *words* lists all that it may have."""
     info = {"unit": unit} if unit else {}
     listed = ", ".join(f"'{word}'" for word in words)
     checks = [CheckConstraint(f"{name} IN ({listed})")] if listed else []
@@ -101,9 +101,9 @@ def upsert(table: Table, *unique: str) -> Insert:
     return new.on_conflict_do_update(index_elements=unique, set_=others)
 
 
-def at_one_url(one: Any, other: Any) -> ColumnElement[bool]:
+def at_one_url(left: Any, right: Any) -> ColumnElement[bool]:
     """Return the condition that rows of two tables are about one ARK at one URL."""
-    return and_(one.ark_id == other.ark_id, one.request_url == other.request_url)
+    return and_(left.ark_id == right.ark_id, left.request_url == right.request_url)
 
 
 run = Table(
@@ -649,7 +649,7 @@ _TYPES: Mapping[type[Any], str] = {
 def _conditions(column: Column[Any]) -> Iterator[str]:
     """Yield the conditions that a value of a column meets, unless it is missing, in SQL."""
     kind = Integer() if column.foreign_keys else column.type
-    yield f"typeof({column.name}) IN ({next(types for of, types in _TYPES.items() if isinstance(kind, of))})"
+    yield f"typeof({column.name}) IN ({next(types for class_, types in _TYPES.items() if isinstance(kind, class_))})"
     if isinstance(kind, Boolean):
         yield f"{column.name} IN (0, 1)"
     if isinstance(kind, Moment):

@@ -43,7 +43,7 @@ class HostWait:
     """The wait before a host may be claimed again."""
 
     seconds: float
-    is_wish: bool = False
+    is_host_pause: bool = False
     """True if the host asked for a pause; False if another audit is asking it, or has just asked it."""
 
 
@@ -128,7 +128,7 @@ class HostFiles:
             _write_state(descriptor, state)
         wait_s = state.wait_s(now, gap_s)
         if wait_s > 0:
-            return self._wait(descriptor, now, wait_s, is_wish=wait_s > gap_s)
+            return self._wait(descriptor, now, wait_s, is_host_pause=wait_s > gap_s)
         wish = _read_wish(descriptor)
         if wish.by == self._name:
             _write_wish(descriptor, Wish("", 0.0))
@@ -137,10 +137,10 @@ class HostFiles:
         _write_state(descriptor, SharedHostState(now, now, self._name))
         return HostLease(descriptor if is_alone else None, self._wall, now, self._name)
 
-    def _wait(self, descriptor: int, now: float, seconds: float, *, is_wish: bool = False) -> HostWait:
+    def _wait(self, descriptor: int, now: float, seconds: float, *, is_host_pause: bool = False) -> HostWait:
         """Record the wish to look again in *seconds*, and return that wait."""
         _write_wish(descriptor, Wish(self._name, now + seconds))
-        return HostWait(seconds, is_wish)
+        return HostWait(seconds, is_host_pause)
 
     def pause(self, host: str, pause_s: float) -> None:
         """Keep other audits from *host* for *pause_s* seconds, unless one holds its lock. Raises OSError."""

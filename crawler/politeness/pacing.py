@@ -199,8 +199,8 @@ class Pace:
         """Return the pace with the interval that robots.txt requires."""
         return replace(self, crawl_delay_s=crawl_delay_s)
 
-    def after_answer(self, status: int, wish_s: float | None, now: float, patience: Patience) -> Pace:
-        """Return the pace after an answer that may ask for a pause of *wish_s* seconds."""
+    def after_answer(self, status: int, wanted_pause_s: float | None, now: float, patience: Patience) -> Pace:
+        """Return the pace after an answer that may ask for a pause of *wanted_pause_s* seconds."""
         pace = replace(
             self._with_one_less(),
             slowed_s=_next_backoff_s(self.slowed_s, status, patience),
@@ -210,7 +210,7 @@ class Pace:
             state=HostState.ASKED,
             reason=None,
         )
-        return pace.with_pause_until(now + wish_s) if wish_s else pace
+        return pace.with_pause_until(now + wanted_pause_s) if wanted_pause_s else pace
 
     def after_failure(self, end: ChainEnd, words: str, now: float, patience: Patience, *, is_sent: bool = True) -> Pace:
         """Return the pace after a request without an answer; *words* give the error, the URL and the time."""

@@ -143,18 +143,18 @@ class HostThrottle:
         slot = HostSlot(self, host, url)
         waiting: asyncio.Future[HostLease | None] = asyncio.get_running_loop().create_future()
         host.waiting.append(waiting)
-        self._move_on(host)
+        self._grant_turns(host)
         try:
             slot.claim = await waiting
         except asyncio.CancelledError:
             if waiting.done() and not waiting.cancelled() and waiting.exception() is None:
                 slot.claim = waiting.result()  # granted, but the waiting task was cancelled
-                self._end(slot)
+                self._end_turn(slot)
             raise
         try:
             yield slot
         finally:
-            self._end(slot)
+            self._end_turn(slot)
 
     def free_slots(self, host: str) -> int:
         """Return the number of requests to take from a queue for *host*: one more than may be in flight."""
@@ -182,7 +182,7 @@ class HostThrottle:
         """The longest pause, in seconds, that a host is granted."""
         return self._patience.longest_wait_s
 
-    def keep(self, url: str, crawl_delay_s: float) -> bool:
+    def set_crawl_delay(self, url: str, crawl_delay_s: float) -> bool:
         """Set the interval of the host of *url* to the Crawl-delay of its robots.txt.
 
         Return False if the delay is longer than any pause that is granted, so that nothing may be asked.
@@ -232,7 +232,7 @@ class HostThrottle:
                 logger.warning(words, name, LEAST_INTERVAL_S)
         return host_state
 
-    def _move_on(self, host: _Host) -> None:
+    def _grant_turns(self, host: _Host) -> None:
         """Grant the turns that are due, and set a timer for the next one."""
         if host.timer is not None:
             host.timer.cancel()
@@ -255,9 +255,9 @@ class HostThrottle:
         else:
             wait_s = None
         if wait_s is not None:
-            host.timer = asyncio.get_running_loop().call_later(wait_s, self._move_on, host)
+            host.timer = asyncio.get_running_loop().call_later(wait_s, self._grant_turns, host)
         if host.pace.is_held(self._clock(), self._patience):
-            self._look_later()
+            self._check_held_hosts_later()
 
     def _claim(self, host: _Host) -> HostLease | HostWait | None:
         """Claim a turn among the audits of this machine; None if nothing is shared."""
@@ -267,15 +267,15 @@ class HostThrottle:
         try:
             claim = self._files.claim(host.name, host.pace.gap_s, is_alone=is_alone)
         except OSError as problem:
-            self._do_without_files(problem)
+            self._stop_sharing(problem)
             return None
         if isinstance(claim, HostWait):
-            if claim.is_wish and claim.seconds > self._patience.longest_wait_s:
+            if claim.is_host_pause and claim.seconds > self._patience.longest_wait_s:
                 host.pace = host.pace.with_pause_until(self._clock() + claim.seconds)
-            return HostWait(max(claim.seconds, 0.001), claim.is_wish)
+            return HostWait(max(claim.seconds, 0.001), claim.is_host_pause)
         return claim
 
-    def _do_without_files(self, problem: OSError) -> None:
+    def _stop_sharing(self, problem: OSError) -> None:
         if problem.errno in _PASSING_ERRORS or self._files is None:
             return
         self._files = None
@@ -284,32 +284,32 @@ class HostThrottle:
             f"{problem.strerror or problem}: {problem.filename}" if problem.filename else problem,
         )
 
-    def _end(self, slot: HostSlot) -> None:
+    def _end_turn(self, slot: HostSlot) -> None:
         """End a turn, and pass its result to the host."""
-        host, claim, wish_s = slot.host, slot.claim, slot.wish_s
+        host, claim, wanted_pause_s = slot.host, slot.claim, slot.wanted_pause_s
         if not slot.is_reported:
             host.pace = host.pace.after_end()
         if host.pace.state is HostState.GIVEN_UP:
             self._give_up(host)
-        if self._files is not None and (claim is not None or wish_s):
+        if self._files is not None and (claim is not None or wanted_pause_s):
             pause_s = host.pace.pause_s(self._clock())
             try:
                 if claim is not None:
                     claim.release(pause_s)
-                if wish_s and host.pace.allowance.concurrency > 1:
+                if wanted_pause_s and host.pace.allowance.concurrency > 1:
                     self._files.pause(host.name, pause_s)
             except OSError as problem:
-                self._do_without_files(problem)
-        self._move_on(host)
+                self._stop_sharing(problem)
+        self._grant_turns(host)
 
     # -- when all other work is done
 
-    def _look_later(self) -> None:
+    def _check_held_hosts_later(self) -> None:
         if self._end_timer is None:
-            self._end_timer = asyncio.get_running_loop().call_later(LOOK_S, self._look_for_the_end, self._turns)
+            self._end_timer = asyncio.get_running_loop().call_later(LOOK_S, self._check_held_hosts, self._turns)
 
-    def _look_for_the_end(self, turns: int) -> None:
-        """Decide about held hosts after a time without requests, in flight or about to start."""
+    def _check_held_hosts(self, turns: int) -> None:
+        """Try or give up held hosts, once no other host has had work since the last checks; check again later."""
         self._end_timer = None
         now = self._clock()
         hosts = self._hosts.values()
@@ -320,9 +320,9 @@ class HostThrottle:
             host.pace = host.pace.after_all_others(now, self._patience)
             if host.pace.state is HostState.GIVEN_UP:
                 self._give_up(host)
-            self._move_on(host)
+            self._grant_turns(host)
         if held:
-            self._look_later()
+            self._check_held_hosts_later()
 
     def _give_up(self, host: _Host) -> None:
         if host.pace.reason is not None:
@@ -338,7 +338,7 @@ class HostSlot:
     host: _Host
     url: str
     claim: HostLease | None = None
-    wish_s: float | None = None
+    wanted_pause_s: float | None = None
     is_sent: bool = False
     is_reported: bool = False
 
@@ -349,14 +349,14 @@ class HostSlot:
         if self.claim is not None:
             self.claim.mark_sent()
 
-    def report_answer(self, status: int, wish_s: float | None = None) -> None:
+    def report_answer(self, status: int, wanted_pause_s: float | None = None) -> None:
         """Report the status of the answer, and the pause in seconds that the host asked for, if any."""
         throttle, host, patience = self.throttle, self.host, self.throttle._patience
-        host.pace = host.pace.after_answer(status, wish_s, throttle._clock(), patience)
-        self.wish_s, self.is_reported = wish_s, True
-        if wish_s:
-            is_kept = wish_s <= patience.longest_wait_s
-            throttle._pauses.append(Pause(host.name, self.url, now(), wish_s, is_kept=is_kept))
+        host.pace = host.pace.after_answer(status, wanted_pause_s, throttle._clock(), patience)
+        self.wanted_pause_s, self.is_reported = wanted_pause_s, True
+        if wanted_pause_s:
+            is_kept = wanted_pause_s <= patience.longest_wait_s
+            throttle._pauses.append(Pause(host.name, self.url, now(), wanted_pause_s, is_kept=is_kept))
             throttle.on_pause()
 
     def report_failure(self, end: ChainEnd, words: str) -> None:

@@ -311,7 +311,7 @@ class PageVisit:
         is_visit = asked.kind == "document" and asked.method == "GET" and not asked.in_frame
         ready = self._ready.pop(_without_fragment(asked.url), None) if is_visit else None
         if ready is not None:
-            await self._give(route, asked, ready)
+            await self._fulfill(route, asked, ready)
             return
         how, why = treatment(asked)
         if how is Treatment.ASKED:
@@ -338,9 +338,9 @@ class PageVisit:
         elif not may_read(asked, answer.headers, answer.hops):
             await route.abort("accessdenied")
         elif asked.kind == "document":
-            await self._lead_to(route, asked, answer)
+            await self._deliver_document(route, asked, answer)
         else:
-            await self._give(route, asked, answer)
+            await self._fulfill(route, asked, answer)
 
     def _is_of_page(self, request: Request) -> bool:
         from playwright.async_api import Error
@@ -361,18 +361,18 @@ class PageVisit:
             return f"it leads to more than {MOST_DOCUMENTS} other pages, one after the other"
         return ""
 
-    async def _lead_to(self, route: Route, asked: PageRequest, answer: PageAnswer) -> None:
+    async def _deliver_document(self, route: Route, asked: PageRequest, answer: PageAnswer) -> None:
         """Deliver a document that the page has led to; after redirects, send the browser to the final URL."""
         url = answer.hops[-1].url if answer.hops else asked.url
         if _without_fragment(url) == _without_fragment(asked.url):
-            await self._give(route, asked, answer)
+            await self._fulfill(route, asked, answer)
             return
         self._ready[_without_fragment(url)] = answer
         target = json.dumps(url).replace("<", "\\u003c")
         body = f"<script>location.replace({target} + location.hash)</script>"
         await route.fulfill(status=200, headers={"content-type": "text/html"}, body=body)
 
-    async def _give(self, route: Route, asked: PageRequest, answer: PageAnswer) -> None:
+    async def _fulfill(self, route: Route, asked: PageRequest, answer: PageAnswer) -> None:
         if asked.kind == "document":
             self._is_arriving = True
         await route.fulfill(status=answer.status, headers=headers_for_browser(answer.headers), body=answer.body)
@@ -382,17 +382,17 @@ async def _close(what: Page | WebSocketRoute) -> None:
     await finishes_within(CLOSING_S, what.close())
 
 
-def _are_alike(one: str, other: str) -> bool:
+def _are_alike(before: str, after: str) -> bool:
     """Return True if two states of a page differ in clocks and counters at most.
 
     Raises `PageFault` if the comparison takes more than `COMPARING_CPU_S`.
     """
-    if one == other:
+    if before == after:
         return True
     try:
         with cpu_limit(COMPARING_CPU_S):
             first, second = (
-                read_answer(text.encode("utf-8", "replace"), "text/html; charset=utf-8") for text in (one, other)
+                read_answer(text.encode("utf-8", "replace"), "text/html; charset=utf-8") for text in (before, after)
             )
             return first.similarity == second.similarity or same_page(first.text, second.text)
     except OverBudget:

@@ -133,7 +133,7 @@ class GateResult:
     """In order, without duplicates; some may be known already."""
     findings: tuple[Finding, ...] = ()
     listed: str | None = None
-    """The digest of its list, if it is a source."""
+    """A digest of the items that a source lists, the same in every process; None for other documents."""
     outlinks: tuple[Outlinks, ...] = ()
     """All followed links, with those to recorded documents, which *new_requests* omits."""
 
@@ -150,8 +150,9 @@ class Gate:
         self._rules = rules
         self._traps = traps
         self._listed: set[str] = set()
-        """Digests of the lists of sources; with the URLs of their further parts they reveal circles."""
+        """Digests of the lists of all sources so far; a further part that repeats one is a loop."""
         self._further: set[str] = set()
+        """URLs of further parts of sources so far; a link back to one is a loop."""
         self._recorded_keys: dict[str, bytes] = {}
         """The keys of recorded documents, by the URLs of links to them."""
         self._reach_in_site = lru_cache(maxsize=MOST_KNOWN)(self._reach_of_site)
@@ -162,7 +163,10 @@ class Gate:
         """The numbers of links that were not followed, by the kind of their finding."""
 
     def remember(self, crawl_request: CrawlRequest) -> None:
-        """Note a request of this crawl, for example from the frontier of a resumed one."""
+        """Count a request of this crawl in the traps, and note its URL if it is a further part of a source.
+
+        A resumed crawl repeats this for each request in its frontier.
+        """
         self._traps.remember(crawl_request.url)
         if crawl_request.part > 0:
             self._further.add(crawl_request.url)
@@ -186,7 +190,7 @@ class Gate:
         )[0]
 
     def page(self, crawl_request: CrawlRequest, reading: Reading, *, url: str, headers: Headers) -> GateResult:
-        """Return the links of a requested page whose final URL is *url*."""
+        """Return the requests for the links of a page with the final URL *url*, and findings about refused links."""
         noindex = directive_source("noindex", reading, headers)
         words = f"it asks to stay out of indexes ({noindex}); it was read nevertheless"
         findings = [Finding("noindex", words)] if noindex else []
@@ -205,7 +209,7 @@ class Gate:
         return self._result(new_requests, refused, findings)
 
     def source(self, crawl_request: CrawlRequest, read: SourceReading) -> GateResult:
-        """Return the links of a source: its further parts first, then its list, in order.
+        """Return the requests for the further parts of a source, then for the items that it lists, in order.
 
         A source that the user named is a list of documents: they are requested on any host, but their sites are not
         crawled. A source that a crawl has discovered only adds to the crawl.
@@ -261,7 +265,7 @@ class Gate:
     def _fault_of_chain(
         self, crawl_request: CrawlRequest, read: SourceReading, further: Sequence[str], listed: str | None
     ) -> Finding | None:
-        """Return the finding that ends the chain of a source's parts, if it is circular or endless."""
+        """Return the finding about a chain of parts that is a loop or too long; None to request the *further* parts."""
         is_known = crawl_request.part > 0 and listed in self._listed
         if listed is not None:
             self._listed.add(listed)
@@ -340,7 +344,7 @@ class Gate:
         return not is_no_document(url) and not _is_skipped(url)
 
     def _is_refused(self, url: str, refused: _Refused) -> bool:
-        """Return True if *url* is none, or if a rule refuses it, which is counted; otherwise remember it."""
+        """Return True if *url* is invalid or a trap rule refuses it; add it to *refused* then, and count any other."""
         if split_url(url).fault is not None:
             return True
         rule = self._traps.rule(url)
@@ -414,7 +418,7 @@ class CrawlPlan:
     """The plan of a crawl: its seeds, how to read them, and its extent."""
 
     urls: tuple[str, ...] = ()
-    orders: Mapping[str, SourceKind] = field(default_factory=dict)
+    named_kinds: Mapping[str, SourceKind] = field(default_factory=dict)
     """The kinds of sources that the user has named for seeds, by URL or path; otherwise the content decides."""
     rules: Rules = field(default_factory=Rules)
     extent: Extent = Extent.SITE
@@ -427,10 +431,10 @@ class CrawlPlan:
     max_time_s: float | None = None
 
     @classmethod
-    def from_urls(cls, urls: Iterable[str], orders: Mapping[str, SourceKind], **options: Any) -> CrawlPlan:
+    def from_urls(cls, urls: Iterable[str], named_kinds: Mapping[str, SourceKind], **options: Any) -> CrawlPlan:
         """Return the plan of a crawl from *urls* as the user wrote them, converted to the form for requests."""
-        sent = {sendable(name) if "://" in name else name: order for name, order in orders.items()}
-        return cls(urls=tuple(map(sendable, urls)), orders=sent, **options)
+        sent = {sendable(name) if "://" in name else name: kind for name, kind in named_kinds.items()}
+        return cls(urls=tuple(map(sendable, urls)), named_kinds=sent, **options)
 
     def gate(self) -> Gate:
         """Return a new gate for the URLs that the crawl discovers."""
@@ -440,7 +444,7 @@ class CrawlPlan:
     def seeds(self) -> Iterable[CrawlRequest]:
         """Yield the requests for the URLs, in their order; for a repository, the first request of its harvest."""
         for url in self.urls:
-            order = self.orders.get(url)
+            named_kind = self.named_kinds.get(url)
             yield CrawlRequest.to_page(
-                harvest_url(url, self.selection) if order is SourceKind.OAI else url, source=order
+                harvest_url(url, self.selection) if named_kind is SourceKind.OAI else url, source=named_kind
             )

@@ -62,7 +62,7 @@ def page_targets(reading: Reading, *, url: str, headers: Headers) -> list[LinkTa
     """Return the links of the page at *url* without duplicates: those of its headers, then in page order.
 
     >>> reading = Reading("text/html", links=("b.html", "x.pdf"), base="/a/", documents=("x.pdf",))
-    >>> [(each.url, each.is_document) for each in page_targets(reading, url="http://e.example/", headers=Headers())]
+    >>> [(target.url, target.is_document) for target in page_targets(reading, url="http://e.example/", headers=Headers())]
     [('http://e.example/a/b.html', False), ('http://e.example/a/x.pdf', True)]
     """
     targets: dict[str, LinkTarget] = {}
@@ -290,14 +290,14 @@ def turns_page(url: str, to: str) -> bool:
     >>> turns_page("http://a.example/browse?c=5", "http://a.example/browse?c=6&page=2")
     False
     """
-    one, other = split_url(url), split_url(to)
-    if one.netloc.lower() != other.netloc.lower() or url == to:
+    here, there = split_url(url), split_url(to)
+    if here.netloc.lower() != there.netloc.lower() or url == to:
         return False
-    paths = [_PAGE_IN_PATH.sub("", parts.path).rstrip("/") for parts in (one, other)]
+    paths = [_PAGE_IN_PATH.sub("", parts.path).rstrip("/") for parts in (here, there)]
     if paths[0] != paths[1]:
         return False
-    lists = [{pair for pair in _parameters(parts.query) if pair[0].lower() not in _PAGING} for parts in (one, other)]
-    return lists[0] == lists[1] and (_page_of(one) != _page_of(other))
+    lists = [{pair for pair in _parameters(parts.query) if pair[0].lower() not in _PAGING} for parts in (here, there)]
+    return lists[0] == lists[1] and (_page_of(here) != _page_of(there))
 
 
 def _page_of(parts: UrlParts) -> tuple[object, ...]:

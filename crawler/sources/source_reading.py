@@ -81,7 +81,7 @@ def _listed_members(collection: dict[str, Any]) -> Iterator[tuple[str | None, st
             for member in _as_list(within.get(key)):
                 of_kind = _kind(member) if isinstance(member, dict) else ""
                 yield of_kind or _KIND_OF_KEY.get(key), _id(member)
-                if of_kind == "Collection" and any(other in member for other in _MEMBERS):
+                if of_kind == "Collection" and any(key in member for key in _MEMBERS):
                     pending.append(member)  # embedded
     yield from (("Collection", _id(page)) for key in ("first", "next") for page in _as_list(collection.get(key)))
 
@@ -191,17 +191,17 @@ def source_kind(data: bytes) -> SourceKind | None:
 
 
 def read_source(
-    data: bytes, *, url: str, order: SourceKind | None, harvests: bool, selection: Selection
+    data: bytes, *, url: str, named_kind: SourceKind | None, harvests: bool, selection: Selection
 ) -> SourceReading | None:
     """Return the links of the document at *url* as a source; None if it is not a source.
 
-    *order* is the kind that the user named, or that of its index. OAI-PMH is harvested only with *harvests*: a link on
-    a page is no reason to harvest. Raises only `MemoryError`, for any bytes.
+    *named_kind* is the kind that the user named, or that of its index. OAI-PMH is harvested only with *harvests*: a
+    link on a page is no reason to harvest. Raises only `MemoryError`, for any bytes.
     """
-    if order is SourceKind.PAGE:
+    if named_kind is SourceKind.PAGE:
         return None
     data = decompress(data)
-    kind = SourceKind.LIST if order is SourceKind.LIST else source_kind(data)
+    kind = SourceKind.LIST if named_kind is SourceKind.LIST else source_kind(data)
     read: SourceReading | None
     try:
         match kind:
@@ -214,7 +214,7 @@ def read_source(
             case SourceKind.IIIF:
                 read = read_iiif(data, url=url)
             case SourceKind.LIST:
-                read = read_list(data, url=url, is_ordered=order is SourceKind.LIST)
+                read = read_list(data, url=url, is_ordered=named_kind is SourceKind.LIST)
             case _:
                 read = None
     except MemoryError:  # a fault of this process, not of the document
@@ -222,9 +222,9 @@ def read_source(
     except Exception as error:
         fault = Finding("unreadable-source", f"its reader failed: {type(error).__name__}")
         return SourceReading(kind or SourceKind.PAGE, findings=(fault,), is_faulty=True)
-    if read is None and order is not None:
-        fault = Finding("not-a-source", f"it was given as a source ({order}), but is not one")
-        return SourceReading(order, findings=(fault,), is_faulty=True)
+    if read is None and named_kind is not None:
+        fault = Finding("not-a-source", f"it was given as a source ({named_kind}), but is not one")
+        return SourceReading(named_kind, findings=(fault,), is_faulty=True)
     return read
 
 
@@ -255,20 +255,22 @@ class SourceReader:
     selection: Selection
     """The selection of records in repositories."""
 
-    async def read(self, data: bytes, *, url: str, order: SourceKind | None, harvests: bool) -> SourceReading | None:
+    async def read(
+        self, data: bytes, *, url: str, named_kind: SourceKind | None, harvests: bool
+    ) -> SourceReading | None:
         """Return the result of `read_source`; a crash of the reading process is a finding."""
         if len(data) <= _INLINE_BYTES:
-            return read_source(data, url=url, order=order, harvests=harvests, selection=self.selection)
-        if order is None and not may_be_source(data):
+            return read_source(data, url=url, named_kind=named_kind, harvests=harvests, selection=self.selection)
+        if named_kind is None and not may_be_source(data):
             return None
         reading = self.executor.submit(
-            read_source, data, url=url, order=order, harvests=harvests, selection=self.selection
+            read_source, data, url=url, named_kind=named_kind, harvests=harvests, selection=self.selection
         )
         try:
             return await asyncio.wrap_future(reading)
         except WorkerError as failure:
             fault = Finding("unreadable-source", f"its reader failed: {failure}")
-            return SourceReading(order or SourceKind.PAGE, findings=(fault,), is_faulty=True)
+            return SourceReading(named_kind or SourceKind.PAGE, findings=(fault,), is_faulty=True)
 
 
 def may_be_source(data: bytes) -> bool:
@@ -300,9 +302,9 @@ def finders(seeds: Iterable[Key], documents: Mapping[Key, Key | None], links_of:
     >>> from crawler.model.crawl_requests import document_key as key
     >>> home, near, far = map(key, ("home", "near", "far"))
     >>> targets = {home: ("home", near), near: ("near", far + home), far: ("far", near)}
-    >>> links = {each: [Outlinks.to(*targets[each])] for each in targets}
-    >>> found = finders([home], dict.fromkeys(links), lambda keys: {each: links[each] for each in keys})
-    >>> found[home], found[near], found[far]
+    >>> links = {source: [Outlinks.to(*targets[source])] for source in targets}
+    >>> finder_of = finders([home], dict.fromkeys(links), lambda keys: {source: links[source] for source in keys})
+    >>> finder_of[home], finder_of[near], finder_of[far]
     (None, 'home', 'near')
     """
     finder_of: dict[Key, str | None] = {}
@@ -317,9 +319,9 @@ def finders(seeds: Iterable[Key], documents: Mapping[Key, Key | None], links_of:
     for seed in seeds:
         find(seed, None)
     while queue:
-        some = [queue.popleft() for _ in range(min(len(queue), AT_ONCE))]
-        links = links_of(some)
-        for document in some:
+        batch = [queue.popleft() for _ in range(min(len(queue), AT_ONCE))]
+        links = links_of(batch)
+        for document in batch:
             for outlinks in links.get(document, ()):
                 for target in outlinks.target_keys():
                     find(target, outlinks.found_on)

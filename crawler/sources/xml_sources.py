@@ -118,7 +118,7 @@ _RECORD, _ERROR, _TOKEN, _HEADER, _METADATA = (
 _RECORD_VERBS = frozenset({"listrecords", "getrecord"})
 _ARGUMENTS = frozenset({"verb", "metadataprefix", "set", "from", "until", "resumptiontoken", "identifier"})
 #: Elements that contain the address of the object in some format; compared in lower case.
-_PLACES = frozenset({"identifier", "url", "isshownat", "isshownby"})
+_ADDRESS_FIELDS = frozenset({"identifier", "url", "isshownat", "isshownby"})
 _HTTP = re.compile(r"https?://\S+\Z", re.IGNORECASE)
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?:T[0-9]{2}:[0-9]{2}:[0-9]{2}Z)?\Z")
 #: The end of an answer, and the sign that it continues: half a harvest must not pass for a whole one.
@@ -224,12 +224,12 @@ class _Harvest:
             if _HTTP.match(identifier):  # it must differ from the name of that page
                 name = f"{url.partition('?')[0]}{INSIDE}{identifier}"
             self.records.append(ListedRecord(name, etree.tostring(metadata, encoding="utf-8", with_tail=False)))
-            places: dict[str, bool] = {}
-            for place, is_own in _places(metadata):
-                address = absolute(url, place)
+            addresses: dict[str, bool] = {}
+            for link, is_own in _metadata_urls(metadata):
+                address = absolute(url, link)
                 if address is not None:
-                    places[address] = places.get(address, False) or is_own
-            self.items += [ListedItem(address, name, is_elsewhere=is_own) for address, is_own in places.items()]
+                    addresses[address] = addresses.get(address, False) or is_own
+            self.items += [ListedItem(address, name, is_elsewhere=is_own) for address, is_own in addresses.items()]
 
     def remarks(self) -> Iterator[Finding]:
         """Yield the findings about records that are not documents."""
@@ -239,13 +239,13 @@ class _Harvest:
             yield Finding("oai-no-metadata", f"records without metadata: {self.without_metadata}")
 
 
-def _places(metadata: Element) -> Iterator[tuple[str, bool]]:
+def _metadata_urls(metadata: Element) -> Iterator[tuple[str, bool]]:
     """Yield the URLs in the metadata of a record, in any format, each with True if it is the object's own address."""
     for element in metadata.iter("*"):
         name = local_name(element).lower()
         parent = element.getparent()
         is_field = name == "subfield" and element.get("code") == "u" and parent is not None
-        is_own = name in _PLACES or (is_field and parent.get("tag") == "856")  # MARC 21's 856 $u
+        is_own = name in _ADDRESS_FIELDS or (is_field and parent.get("tag") == "856")  # MARC 21's 856 $u
         text = text_of(element) if len(element) == 0 else ""
         if _HTTP.match(text):
             yield text, is_own

@@ -25,7 +25,7 @@ from crawler.politeness.throttle import patience_of
 from crawler.rendering import RenderOptions
 from crawler.rendering.pages import RENDERED, PageRenderer
 from crawler.spiders.auditing import TIME_IS_UP, AuditSpider, OwnRun
-from crawler.spiders.conversation import Ask, AskingRules, Conversation, FinishedTarget, Outgoing, Target
+from crawler.spiders.conversation import AskingRules, Conversation, FinishedTarget, Outgoing, QuestionToSend, Target
 from crawler.spiders.items import CheckedArk, checked_ark
 from crawler.spiders.runs import Background, judge_run, judge_settled
 from crawler.spiders.seeds import targets_in, words_of
@@ -49,7 +49,9 @@ logger = logging.getLogger(__name__)
 _PRIORITY = {Question.OBJECT: 0}
 
 
-async def observe(ask: Ask, request: Request, response: Response | None, reader: AnswerReader) -> Observation:
+async def observe(
+    ask: QuestionToSend, request: Request, response: Response | None, reader: AnswerReader
+) -> Observation:
     """Return the observation of an *ask*: the chain that *request* ended, and the content of its last answer.
 
     An answer that *reader* could not read within its limits counts as not read.
@@ -102,22 +104,22 @@ Key = tuple[str, Question, int]
 
 
 class Replay:
-    """The unanswered questions of a replay."""
+    """The questions of a resumed run whose stored answers have not been replayed yet."""
 
     def __init__(self) -> None:
-        self._asked: dict[Key, Ask] = {}
+        self._asked: dict[Key, QuestionToSend] = {}
         self._early: dict[Key, None] = {}
         """Answers that came before their question."""
 
-    def ask(self, asks: Iterable[Ask]) -> None:
-        """Expect the answers of *asks*."""
-        self._asked |= {ask.key: ask for ask in asks}
+    def expect(self, questions: Iterable[QuestionToSend]) -> None:
+        """Expect the answers to *questions*."""
+        self._asked |= {question.key: question for question in questions}
 
     def awaits(self, observation: Observation) -> bool:
         """Return True if *observation* answers an expected question."""
         return _key(observation) in self._asked
 
-    def take(self, observation: Observation) -> Ask | None:
+    def take(self, observation: Observation) -> QuestionToSend | None:
         """Return the question that *observation* answers, or None if it was not asked, or not yet."""
         ask = self._asked.pop(_key(observation), None)
         if ask is None:
@@ -128,7 +130,7 @@ class Replay:
         """Return the questions that were asked after their answers came; these must be loaded again."""
         return [key for key in self._asked if key in self._early]
 
-    def open(self, *, now: datetime) -> Iterator[tuple[Ask, float]]:
+    def open(self, *, now: datetime) -> Iterator[tuple[QuestionToSend, float]]:
         """Return the questions without an answer, in order, with the seconds that they must still wait."""
         for ask in self._asked.values():
             since = ask.after.at if ask.wait_s and ask.after is not None else ""
@@ -205,7 +207,7 @@ class ArksSpider(AuditSpider):
         hops, _, _ = chain_of(request)
         url = hops[0].url if hops else request.url
         for ark, asked in targets_in([url], resolver=url)[0]:
-            ask = Ask(ark, asked, Question.OBJECT, url)
+            ask = QuestionToSend(ark, asked, Question.OBJECT, url)
             yield await observe(ask, request, response, self.answers)
 
     def _stored_observations(self, url: str) -> list[Observation]:
@@ -233,7 +235,7 @@ class ArksSpider(AuditSpider):
 
     # -- questions and answers
 
-    def _asks(self, outgoing: Iterable[Outgoing]) -> Iterator[Ask]:
+    def _questions_to_send(self, outgoing: Iterable[Outgoing]) -> Iterator[QuestionToSend]:
         """Return the questions to send; finished targets are recorded in order."""
         for outgoing_item in outgoing:
             if isinstance(outgoing_item, FinishedTarget):
@@ -243,13 +245,13 @@ class ArksSpider(AuditSpider):
 
     def _requests(self, outgoing: Iterable[Outgoing]) -> Iterator[Request]:
         """Return the requests of first attempts; later attempts are scheduled."""
-        for ask in self._asks(outgoing):
+        for ask in self._questions_to_send(outgoing):
             if ask.after is not None:
                 self.ask_later(self._request(ask), ask.wait_s)
             else:
                 yield self._request(ask)
 
-    def _request(self, ask: Ask) -> Request:
+    def _request(self, ask: QuestionToSend) -> Request:
         """Return the request that sends a question; the callbacks get it as ``ask`` with the answer."""
         limit = self.settings.getint("ARKAUDIT_BODY_LIMIT")
         return Request(
@@ -263,7 +265,7 @@ class ArksSpider(AuditSpider):
         )
 
     async def on_answer(
-        self, request: Request, response: Response | None, ask: Ask
+        self, request: Request, response: Response | None, ask: QuestionToSend
     ) -> AsyncIterator[Observation | Request]:
         """Yield the observation of a response, and the requests that follow from it.
 
@@ -316,7 +318,7 @@ class ArksSpider(AuditSpider):
         for number, observation in enumerate(self.store.observations(self.run_id)):
             begun = None if replay.awaits(observation) else self.frontier.find(observation.request_url)
             if begun is not None and begun.ark is not None:
-                replay.ask(self._asks(self._conversation.begin(begun.ark, begun.url)))
+                replay.expect(self._questions_to_send(self._conversation.begin(begun.ark, begun.url)))
             self._replay_answer(replay, observation)
             if number % 100 == 0:
                 await asyncio.sleep(0)
@@ -333,4 +335,4 @@ class ArksSpider(AuditSpider):
 
     def _replay_answer(self, replay: Replay, observation: Observation) -> None:
         if replay.take(observation) is not None:
-            replay.ask(self._asks(self._decide(observation)[1]))
+            replay.expect(self._questions_to_send(self._decide(observation)[1]))

@@ -13,13 +13,20 @@ from typing import NoReturn
 from crawler.answers.facts import AnswerFacts
 from crawler.answers.likeness import same_answer
 from crawler.answers.object_facts import ControlContrast, ObjectFacts
-from crawler.asking.probes import Neighbourhood, Shoulders, control_url, landing_control, landing_pattern, place_of
+from crawler.asking.probes import (
+    Neighbourhood,
+    Shoulders,
+    control_url,
+    landing_control,
+    landing_pattern,
+    resolver_or_host,
+)
 from crawler.asking.questions import (
     AskingContext,
     FallbackUrls,
     LabelForms,
-    next_place_elsewhere,
     next_question,
+    next_resolver,
     question_url,
     reached_answer,
     resolver_path,
@@ -31,8 +38,8 @@ from crawler.model.resolving import (
     INFLECTED,
     INFLECTIONS,
     Patience,
+    attempt_wait_s,
     names_skipped_ark,
-    next_attempt,
     path_of_resolver,
     sendable,
     url_fault,
@@ -57,8 +64,8 @@ _IN_SOME_FORM = frozenset({Question.OBJECT, Question.OTHER_LABEL, Question.PLAIN
 
 
 @dataclass(frozen=True, slots=True)
-class Ask:
-    """A question to send."""
+class QuestionToSend:
+    """A question to send, with the URL, the attempt and the wait."""
 
     ark: Ark
     request_url: str
@@ -125,21 +132,21 @@ class Case:
     fallbacks: FallbackUrls
     readings: tuple[CandidateReading, ...] = ()
     """The readings of its mention, itself first; empty if it is only a reading of another mention."""
-    meant: tuple[CandidateReading, ...] = ()
+    suggested: tuple[CandidateReading, ...] = ()
     """The ARKs that may be meant if its check character is wrong."""
     is_guess: bool = False
-    """True if it is only such a suggestion: then only its object is requested."""
+    """True if it is only such a suggested ARK of another case: then only its object is requested."""
     answers: dict[Question, AnswerFacts] = field(default_factory=dict)
     is_landing_asked: bool = False
     """True if it caused a control at the landing host."""
-    is_other_asked: bool = False
+    is_second_asked: bool = False
     """True if it caused a second control."""
     is_rendered: bool = False
     """True if it was sent to a browser."""
-    open: int = 0
-    """The number of its open questions, and of answers about others that it waits for."""
+    pending: int = 0
+    """The number of its unanswered questions, and of answers about other ARKs that it waits for."""
     asking: set[Question] = field(default_factory=set)
-    """Its open questions."""
+    """Its unanswered questions."""
     _described: Description | None = None
 
     def add(self, question: Question, answer: AnswerFacts) -> None:
@@ -161,10 +168,10 @@ class Case:
 
     def waits_for(self, url: str) -> bool:
         """Return True if the answer at *url* is about another reading of this case."""
-        return url != self.request_url and any(reading.url == url for reading in (*self.readings, *self.meant))
+        return url != self.request_url and any(reading.url == url for reading in (*self.readings, *self.suggested))
 
 
-Outgoing = Ask | FinishedTarget
+Outgoing = QuestionToSend | FinishedTarget
 
 
 class Conversation:
@@ -204,26 +211,26 @@ class Conversation:
         self._paths: dict[str, str | None] = {}
         """The resolver path that each host states, or None."""
         self.begun: list[Outgoing] = []
-        """The questions that the last answer has caused."""
-        self._ends: dict[int, Ark] = {}
+        """The questions opened since the last answer came."""
+        self._ark_by_end: dict[int, Ark] = {}
         """The first object that led to a URL, by a hash of the URL and the resolver."""
         self._last_successes: dict[str, AnswerFacts] = {}
         """The last success of each resolver."""
         self._shared = Counter[int]()
         """The number of objects with another one's answer, by a hash of address and title."""
         self._policies: set[str] = set()
-        self._landings: defaultdict[str, set[str]] = defaultdict(set)
+        self._landing_patterns: defaultdict[str, set[str]] = defaultdict(set)
         """The address patterns of redirect targets with a control, by host."""
-        self._others: set[Hashable] = set()
+        self._with_second_control: set[Hashable] = set()
         """The neighbourhoods, and the address patterns at landing hosts, with a second control."""
         self._label_forms = LabelForms()
         self._asked: set[tuple[Neighbourhood, Question]] = set()
-        self._doubles: dict[Neighbourhood, bool | None] = {}
+        self._doubles_add_commitment: dict[Neighbourhood, bool | None] = {}
         """True if ``??`` states a commitment that the record at ``?info`` lacks; None while the first answer is open."""
-        self._speakers: dict[Neighbourhood, Ark] = {}
+        self._first_arks: dict[Neighbourhood, Ark] = {}
         """The first target of each neighbourhood, in order; the control has the same shape."""
         for ark, url in targets():
-            self._speakers.setdefault(self._shoulders.neighbourhood(url, ark), ark)
+            self._first_arks.setdefault(self._shoulders.neighbourhood(url, ark), ark)
 
     # -- input
 
@@ -234,44 +241,45 @@ class Conversation:
         readings = readings_of(ark, url, self._readings.get(url, ()))
         case = self._cases.get(url)
         if case is None:
-            return [self._open(ark, url, readings)]
+            return [self._open_case(ark, url, readings)]
         if case.readings:
             return []  # a replay has begun it
         case.readings, case.is_guess = readings, False
-        case.meant = meant_by(readings[0], self._evidence)
-        following = self._next(case) if Question.OBJECT in case.answers else ()
+        case.suggested = meant_by(readings[0], self._evidence)
+        following = self._proceed(case) if Question.OBJECT in case.answers else ()
         return [*following, *self._finish(case)]
 
     def on_answer(self, observation: Observation, *, is_last: bool = False) -> list[Outgoing]:
         """Return the questions after an answer: the same again, unless it *is last*, or the next ones."""
         case = self._cases[observation.request_url]
         self.begun = []
-        case.open -= 1
+        case.pending -= 1
         case.asking.discard(observation.question)
         return [*self._next_questions(case, observation, is_last=is_last), *self._finish(case)]
 
     def on_unread(self, observation: Observation) -> list[Outgoing]:
         """Return the next questions if `on_answer` was interrupted, including those that it had already begun."""
         begun = self.begun
-        self._cases[observation.request_url].open += 1
+        self._cases[observation.request_url].pending += 1
         return [*begun, *self.on_answer(observation, is_last=True)]
 
     def _next_questions(self, case: Case, observation: Observation, *, is_last: bool) -> Iterator[Outgoing]:
+        """Add an answer to its case and to the shared facts, and yield what follows for all cases that it concerns."""
         question = observation.question
-        wait_s = None if is_last else next_attempt(observation, self._rules.patience)
+        wait_s = None if is_last else attempt_wait_s(observation, self._rules.patience)
         if wait_s is not None:
-            yield self._ask(case, question, observation.asked_url, after=observation, wait_s=wait_s)
+            yield self._open_question(case, question, observation.asked_url, after=observation, wait_s=wait_s)
             return
         if question in (Question.CONTROL, Question.CONTROL_ELSEWHERE):
             self._controls[self._neighbourhood(case)] = AnswerFacts(observation)
             yield from self._resume_all(list(self._waiting.values()))
             yield from self._resume_waiting(self._neighbourhood(case))
             for sharing in self._waiting_for.pop((self._neighbourhood(case), Question.CONTROL_AGAIN), []):
-                sharing.open -= 1
+                sharing.pending -= 1
                 yield from self._control_again(sharing)
                 yield from self._finish(sharing)
         if question in (Question.CONTROL, Question.CONTROL_ELSEWHERE, Question.CONTROL_LANDING):
-            yield from self._other_control(case, AnswerFacts(observation))
+            yield from self._second_control(case, AnswerFacts(observation))
         if question is Question.WELL_KNOWN:
             origin = origin_of(observation.asked_url)
             self._paths[origin] = resolver_path(observation)
@@ -281,47 +289,49 @@ class Conversation:
             return
         case.add(question, AnswerFacts(observation))
         neighbourhood = self._neighbourhood(case)
-        if question is Question.DOUBLE and self._doubles.get(neighbourhood, False) is None:
-            self._doubles[neighbourhood] = case.description.states_commitment
+        if question is Question.DOUBLE and self._doubles_add_commitment.get(neighbourhood, False) is None:
+            self._doubles_add_commitment[neighbourhood] = case.description.states_commitment
             yield from self._resume_waiting((neighbourhood, Question.DOUBLE))
         if question in _IN_SOME_FORM:
             self._label_forms.on_answer(case.answers[question])
-        yield from self._about_resolver(case, question)
-        yield from self._about_landing(case, question)
-        yield from self._about_wall(case, question)
+        yield from self._resolver_questions(case, question)
+        yield from self._landing_control(case, question)
+        yield from self._wall_control(case, question)
         if question in ACCESS and (control := self._controls.get(neighbourhood)) is not None:
-            yield from self._other_control(case, control)
-        yield from self._next(case)
+            yield from self._second_control(case, control)
+        yield from self._proceed(case)
         yield from self._resume_all([case_ for case_ in self._waiting.values() if case_.waits_for(case.request_url)])
 
     # -- output
 
-    def _open(self, ark: Ark, url: str, readings: tuple[CandidateReading, ...] = (), *, is_guess: bool = False) -> Ask:
-        case = self._cases[url] = self._case(ark, url)
+    def _open_case(
+        self, ark: Ark, url: str, readings: tuple[CandidateReading, ...] = (), *, is_guess: bool = False
+    ) -> QuestionToSend:
+        case = self._cases[url] = self._new_case(ark, url)
         case.readings, case.is_guess = readings, is_guess
         if readings:
-            case.meant = meant_by(readings[0], self._evidence)
-        return self._ask(case, Question.OBJECT, case.first_url)
+            case.suggested = meant_by(readings[0], self._evidence)
+        return self._open_question(case, Question.OBJECT, case.first_url)
 
-    def _case(self, ark: Ark, url: str) -> Case:
+    def _new_case(self, ark: Ark, url: str) -> Case:
         fallbacks = FallbackUrls.for_ark(ark, url, registry=self._rules.registry, global_resolver=self._rules.resolver)
         first_url = url
         if self._rules.direct and fallbacks.at_registry and not fallbacks.at_global:
             first_url, fallbacks = fallbacks.at_registry, FallbackUrls(at_global=url, is_target=True)
         return Case(ark, url, first_url, fallbacks)
 
-    def _ask(
+    def _open_question(
         self, case: Case, question: Question, url: str, *, after: Observation | None = None, wait_s: float = 0.0
-    ) -> Ask:
-        case.open += 1
+    ) -> QuestionToSend:
+        case.pending += 1
         case.asking.add(question)
-        ask = Ask(case.ark, case.request_url, question, url, after, wait_s)
-        self.begun.append(ask)
-        return ask
+        opened = QuestionToSend(case.ark, case.request_url, question, url, after, wait_s)
+        self.begun.append(opened)
+        return opened
 
     def _finish(self, case: Case) -> Iterator[FinishedTarget]:
-        """Drop a target without further questions."""
-        if case.readings and not case.open and self._cases.get(case.request_url) is case:
+        """Drop a target without further questions, and yield that it is finished."""
+        if case.readings and not case.pending and self._cases.get(case.request_url) is case:
             self._finished.add(hash(case.request_url))
             del self._cases[case.request_url]
             yield FinishedTarget(case.request_url)
@@ -336,18 +346,21 @@ class Conversation:
             yield from self._resume(case)
 
     def _resume(self, case: Case) -> Iterator[Outgoing]:
-        """Return the next question about an ARK that waited for the answer about another."""
-        case.open -= 1
+        """Yield the next questions about a case that has waited for the answer about another; report bugs in them."""
+        case.pending -= 1
         try:
-            yield from self._next(case)
+            yield from self._proceed(case)
         except Exception as bug:
-            case.open += 1  # it never ends
+            case.pending += 1  # it never ends
             self._on_bug(bug)
         yield from self._finish(case)
 
-    def _next(self, case: Case) -> Iterator[Outgoing]:
-        """Return the next question about an ARK: equal spellings, other readings, other resolvers, metadata."""
-        if self._awaits_control(case) and (self._may_be_soft(case) or self._may_be_explained(case)):
+    def _proceed(self, case: Case) -> Iterator[Outgoing]:
+        """Yield the next questions about a case; if it needs another answer first, let it wait, and yield none.
+
+        Equal spellings come first, then other readings, other resolvers, metadata and rendering.
+        """
+        if self._awaits_control(case) and (self._may_be_error_page(case) or self._may_be_explained(case)):
             # Only the control can show whether to request the object elsewhere.
             self._wait_for(self._neighbourhood(case), case)
             return
@@ -355,10 +368,10 @@ class Conversation:
         if following is not Question.HYPHENS and case.answers.keys().isdisjoint(INFLECTED):
             reading, is_awaited = self._next_reading(case)
             if reading is not None or is_awaited:
-                case.open += case.request_url not in self._waiting
+                case.pending += case.request_url not in self._waiting
                 self._waiting[case.request_url] = case
                 if reading is not None:
-                    yield self._open(reading.ark, reading.url, is_guess=reading in case.meant)
+                    yield self._open_case(reading.ark, reading.url, is_guess=reading in case.suggested)
                 return
         if following is None or case.is_guess or (not case.readings and reached_answer(case.answers) is None):
             yield from self._render_questions(case)
@@ -374,31 +387,31 @@ class Conversation:
                 return
         if following is Question.DOUBLE and case.description.by is not None:
             neighbourhood = self._neighbourhood(case)
-            if neighbourhood in self._doubles and self._doubles[neighbourhood] is None:
+            if self._doubles_add_commitment.get(neighbourhood, False) is None:
                 self._wait_for((neighbourhood, Question.DOUBLE), case)
                 return
-            self._doubles.setdefault(neighbourhood)
+            self._doubles_add_commitment.setdefault(neighbourhood)
         own_path = self._paths.get(origin_of(case.first_url))
-        yield self._ask(
+        yield self._open_question(
             case, following, question_url(following, case.first_url, case.answers, case.fallbacks, own_path=own_path)
         )
 
     def _wait_for(self, subject: Hashable, case: Case) -> None:
         """Let a case wait for a shared answer: the control of a neighbourhood, or the path of an origin."""
         waiting = self._waiting_for.setdefault(subject, [])
-        if not any(other is case for other in waiting):
+        if not any(queued is case for queued in waiting):
             waiting.append(case)
-            case.open += 1
+            case.pending += 1
 
-    def _may_be_soft(self, case: Case) -> bool:
+    def _may_be_error_page(self, case: Case) -> bool:
         """Return True if the resolver as written may have sent an error page, and another resolver can be requested."""
-        living = reached_answer(case.answers)
+        reached = reached_answer(case.answers)
         return (
-            living is not None
+            reached is not None
             and not case.is_guess
-            and living is case.answers.get(Question.OBJECT)
-            and next_place_elsewhere(case.answers, case.fallbacks) is not None
-            and seems_absent(living)
+            and reached is case.answers.get(Question.OBJECT)
+            and next_resolver(case.answers, case.fallbacks) is not None
+            and seems_absent(reached)
         )
 
     def _may_be_explained(self, case: Case) -> bool:
@@ -406,51 +419,52 @@ class Conversation:
         answer = case.answers.get(Question.OBJECT)
         return answer is not None and answer.may_be_explained and reached_answer(case.answers) is None
 
-    def _is_soft(self, case: Case) -> bool:
-        """Return True if such a page is also sent for a name that can't exist."""
-        living, control = reached_answer(case.answers), self._controls.get(self._neighbourhood(case))
-        if living is None or control is None:
+    def _is_error_page(self, case: Case) -> bool:
+        """Return True if the page of the object is also sent for a name that can't exist."""
+        reached, control = reached_answer(case.answers), self._controls.get(self._neighbourhood(case))
+        if reached is None or control is None:
             return False
-        if not control.is_success or not self._may_be_soft(case):
+        if not control.is_success or not self._may_be_error_page(case):
             return False
-        verdict = OBJECT_RULES.judge(facts_beside(living, case.answers, control))
+        verdict = OBJECT_RULES.judge(facts_beside(reached, case.answers, control))
         return verdict.outcome is ObjectOutcome.SOFT_404
 
-    def _render_questions(self, case: Case) -> Iterator[Ask]:
+    def _render_questions(self, case: Case) -> Iterator[QuestionToSend]:
         """Send the page of an app shell to a browser, and, once per neighbourhood, that of the control.
 
         All other questions come before, because further answers show more of the page.
         """
-        living = reached_answer(case.answers)
-        if not self._rules.rendering or case.is_rendered or case.is_guess or not case.readings or living is None:
+        reached = reached_answer(case.answers)
+        if not self._rules.rendering or case.is_rendered or case.is_guess or not case.readings or reached is None:
             return
         neighbourhood = self._neighbourhood(case)
         control = self._controls.get(neighbourhood)
         if control is None:
-            if (neighbourhood, Question.CONTROL) in self._asked and living.seen.facts.runs_scripts:
+            if (neighbourhood, Question.CONTROL) in self._asked and reached.seen.facts.runs_scripts:
                 self._wait_for(neighbourhood, case)
             return
-        if not is_app_shell(facts_beside(living, case.answers, control)):
+        if not is_app_shell(facts_beside(reached, case.answers, control)):
             return
         case.is_rendered = True
-        yield self._ask(case, Question.RENDERED, living.asked_url)
+        yield self._open_question(case, Question.RENDERED, reached.asked_url)
         if self._is_new(neighbourhood, Question.CONTROL_RENDERED):
             self._asked.add((neighbourhood, Question.CONTROL_RENDERED))
-            yield self._ask(case, Question.CONTROL_RENDERED, control.asked_url)
+            yield self._open_question(case, Question.CONTROL_RENDERED, control.asked_url)
 
     # -- other readings
 
     def _next_reading(self, case: Case) -> tuple[CandidateReading | None, bool]:
         """Return the reading of a case's mention to request next, or None, and whether to wait for one."""
-        others = (*case.readings, *case.meant)
-        begun = {reading.url: begun for reading in others if (begun := self._case_at(reading)) is not None}
-        if len(others) > 1 and any(map(self._awaits_control, begun.values())):
+        candidates = (*case.readings, *case.suggested)
+        begun = {reading.url: begun for reading in candidates if (begun := self._case_at(reading)) is not None}
+        if len(candidates) > 1 and any(map(self._awaits_control, begun.values())):
             return None, True
-        forms, meant = (
-            [self._form(reading, begun.get(reading.url)) for reading in some] for some in (case.readings, case.meant)
+        forms, suggested = (
+            [self._form(reading, begun.get(reading.url)) for reading in readings]
+            for readings in (case.readings, case.suggested)
         )
-        pending = {url for url, other in begun.items() if other.answer is None}
-        return next_reading(forms, meant, pending)
+        pending = {url for url, case in begun.items() if case.answer is None}
+        return next_reading(forms, suggested, pending)
 
     def _form(self, reading: CandidateReading, case: Case | None) -> Form:
         if case is None:
@@ -461,7 +475,7 @@ class Conversation:
         """Return the case of a reading that was opened, with recalled answers if it was finished."""
         case = self._cases.get(reading.url)
         if case is None and hash(reading.url) in self._finished:
-            case = self._case(reading.ark, reading.url)
+            case = self._new_case(reading.ark, reading.url)
             for observation in self._recall(reading.url):
                 case.add(observation.question, AnswerFacts(observation))
         return case
@@ -481,27 +495,27 @@ class Conversation:
             described=case.description.by is not None,
             stated=case.description.states_commitment,
             legacy=self._rules.legacy,
-            says_no_more=self._doubles.get(self._neighbourhood(case)) is False,
+            says_no_more=self._doubles_add_commitment.get(self._neighbourhood(case)) is False,
             own_path=self._paths.get(origin),
             has_asked_path=origin in self._paths,
-            is_soft=self._is_soft(case),
+            is_soft=self._is_error_page(case),
             control=self._controls.get(self._neighbourhood(case)),
             takes_label=self._label_forms.is_settled(case.first_url, case.answers.get(Question.OBJECT)),
         )
 
     def _neighbourhood(self, case: Case) -> Neighbourhood:
-        living = reached_answer(case.answers)
-        return self._shoulders.neighbourhood(living.asked_url if living else case.first_url, case.ark)
+        reached = reached_answer(case.answers)
+        return self._shoulders.neighbourhood(reached.asked_url if reached else case.first_url, case.ark)
 
-    def _about_resolver(self, case: Case, question: Question) -> Iterator[Outgoing]:
-        """Return the shared questions: the control, its metadata, and the policy.
+    def _resolver_questions(self, case: Case, question: Question) -> Iterator[Outgoing]:
+        """Yield questions about the resolver: the control, its metadata, and the policy.
 
         The control is sent once per neighbourhood, and again with the inflection that returned a description.
         """
-        living, described = reached_answer(case.answers), case.description
+        reached, described = reached_answer(case.answers), case.description
         neighbourhood = self._neighbourhood(case)
-        telling = living or self._refusal(case)
-        if telling is None:
+        decisive = reached or self._refusal(case)
+        if decisive is None:
             return
         wants_control = question in ACCESS and self._is_new(neighbourhood, Question.CONTROL)
         is_described = question in INFLECTED and described.by is question
@@ -512,21 +526,21 @@ class Conversation:
         # Most cases end here, before a name is invented.
         if not (wants_control or wants_info or policy):
             return
-        control = self._control_url(case, telling.asked_url)
+        control = self._control_url(case, decisive.asked_url)
         if control is None:
             return
         if wants_control:
             self._asked.add((neighbourhood, Question.CONTROL))
             is_second = question is not Question.OBJECT and case.answers[Question.OBJECT].is_reached
-            yield self._ask(case, Question.CONTROL_ELSEWHERE if is_second else Question.CONTROL, control)
+            yield self._open_question(case, Question.CONTROL_ELSEWHERE if is_second else Question.CONTROL, control)
         if wants_info:
             self._asked.add((neighbourhood, Question.CONTROL_INFO))
-            yield self._ask(case, Question.CONTROL_INFO, control + INFLECTIONS[question])
+            yield self._open_question(case, Question.CONTROL_INFO, control + INFLECTIONS[question])
         if policy is not None:
             self._policies.add(policy)
-            yield self._ask(case, Question.POLICY_LINK, policy)
+            yield self._open_question(case, Question.POLICY_LINK, policy)
 
-    def _about_landing(self, case: Case, question: Question) -> Iterator[Ask]:
+    def _landing_control(self, case: Case, question: Question) -> Iterator[QuestionToSend]:
         """Return the control at the landing host, once per address pattern; the resolver's control does not cover it."""
         answer = case.answers[question]
         is_left_out = question not in ACCESS or case.is_guess or case.is_landing_asked
@@ -534,7 +548,7 @@ class Conversation:
             return
         url = answer.final_url
         pattern, host, control = landing_pattern(url), authority_of(url), landing_control(url)
-        patterns = self._landings[host]
+        patterns = self._landing_patterns[host]
         is_covered = path_of_resolver(url) == path_of_resolver(answer.asked_url)
         if pattern in patterns or (is_covered and host == authority_of(answer.asked_url)):
             return
@@ -542,39 +556,43 @@ class Conversation:
             return
         patterns.add(pattern)
         case.is_landing_asked = True
-        yield self._ask(case, Question.CONTROL_LANDING, control)
+        yield self._open_question(case, Question.CONTROL_LANDING, control)
 
-    def _other_control(self, case: Case, control: AnswerFacts) -> Iterator[Ask]:
+    def _second_control(self, case: Case, control: AnswerFacts) -> Iterator[QuestionToSend]:
         """Return a second control, once per neighbourhood, if *control* got another page than an object.
 
         Hosts that make up pages send another page for each name. If a landing host sends the same page, every part of
         the address is changed, because it may ignore the part that the first control changed.
         """
-        living, is_landing = reached_answer(case.answers), control.seen.question is Question.CONTROL_LANDING
-        if living is None or case.is_guess or case.is_other_asked or control.text is None:
+        reached, is_landing = reached_answer(case.answers), control.seen.question is Question.CONTROL_LANDING
+        if reached is None or case.is_guess or case.is_second_asked or control.text is None:
             return
-        reply = ObjectFacts(living, control).reply
+        reply = ObjectFacts(reached, control).reply
         is_every = is_landing and reply is ControlContrast.THE_SAME
         if reply is not ControlContrast.ANOTHER and not is_every:
             return
-        subject = landing_pattern(living.final_url, every=is_every) if is_landing else self._neighbourhood(case)
-        url = self._control_url(case, living.asked_url, other=True)
+        subject = landing_pattern(reached.final_url, every=is_every) if is_landing else self._neighbourhood(case)
+        url = self._control_url(case, reached.asked_url, is_second=True)
         if is_landing:
-            url = landing_control(living.final_url, other=not is_every, every=is_every)
-        if url is None or subject in self._others or (is_every and subject == landing_pattern(living.final_url)):
+            url = landing_control(reached.final_url, is_second=not is_every, every=is_every)
+        if (
+            url is None
+            or subject in self._with_second_control
+            or (is_every and subject == landing_pattern(reached.final_url))
+        ):
             return
-        self._others.add(subject)
-        case.is_other_asked = True
-        yield self._ask(case, Question.CONTROL_EVERY_PART if is_every else Question.CONTROL_OTHER, url)
+        self._with_second_control.add(subject)
+        case.is_second_asked = True
+        yield self._open_question(case, Question.CONTROL_EVERY_PART if is_every else Question.CONTROL_OTHER, url)
 
-    def _about_wall(self, case: Case, question: Question) -> Iterator[Ask]:
+    def _wall_control(self, case: Case, question: Question) -> Iterator[QuestionToSend]:
         """Return the control again if another object got the same answer: a log-in may now block all objects."""
         answer = case.answers[question]
         if question is not Question.OBJECT or case.is_guess or not answer.is_success:
             return
-        place, ark, neighbourhood = place_of(answer.asked_url), case.ark.base, self._neighbourhood(case)
-        before, self._last_successes[place] = self._last_successes.get(place), answer
-        is_shared = answer.is_redirected and self._ends.setdefault(hash((place, answer.final_url)), ark) != ark
+        resolver, ark, neighbourhood = resolver_or_host(answer.asked_url), case.ark.base, self._neighbourhood(case)
+        before, self._last_successes[resolver] = self._last_successes.get(resolver), answer
+        is_shared = answer.is_redirected and self._ark_by_end.setdefault(hash((resolver, answer.final_url)), ark) != ark
         if not is_shared and before is not None and before.seen.title == answer.seen.title:
             is_shared = before.ark.base != ark and same_answer(before.seen, answer.seen)
         if is_shared and (neighbourhood, Question.CONTROL) in self._asked and neighbourhood not in self._controls:
@@ -582,7 +600,7 @@ class Conversation:
         elif is_shared:
             yield from self._control_again(case)
 
-    def _control_again(self, case: Case) -> Iterator[Ask]:
+    def _control_again(self, case: Case) -> Iterator[QuestionToSend]:
         """Return the control again, unless it got the answer of this object before.
 
         It is sent after the second object with an answer, the third, the fifth, the ninth, because some shared pages
@@ -591,19 +609,19 @@ class Conversation:
         answer, control = case.answers[Question.OBJECT], self._controls.get(self._neighbourhood(case))
         if control is not None and same_answer(control.seen, answer.seen):
             return
-        place = answer.final_url.partition("?")[0] if answer.is_redirected else place_of(answer.asked_url)
-        shared = hash((place, answer.seen.title))
+        page = answer.final_url.partition("?")[0] if answer.is_redirected else resolver_or_host(answer.asked_url)
+        shared = hash((page, answer.seen.title))
         self._shared[shared] += 1
         is_next = self._shared[shared].bit_count() == 1
         asked = self._control_url(case, answer.asked_url) if is_next else None
         if asked is not None:
-            yield self._ask(case, Question.CONTROL_AGAIN, asked)
+            yield self._open_question(case, Question.CONTROL_AGAIN, asked)
 
-    def _control_url(self, case: Case, asked_url: str, *, other: bool = False) -> str | None:
+    def _control_url(self, case: Case, asked_url: str, *, is_second: bool = False) -> str | None:
         """Return the control of an answer at *asked_url*, in the shape of the neighbourhood's first target."""
         is_labelled = LABEL.search(asked_url) is not None
-        shaped_by = self._speakers.get(self._neighbourhood(case), case.ark) if is_labelled else case.ark
-        return control_url(asked_url, shaped_by, self._rules.registry, other=other)
+        shaped_by = self._first_arks.get(self._neighbourhood(case), case.ark) if is_labelled else case.ark
+        return control_url(asked_url, shaped_by, self._rules.registry, is_second=is_second)
 
     def _refusal(self, case: Case) -> AnswerFacts | None:
         """Return a refusal of an object that is withdrawn. A control shows if all names get it."""

@@ -185,9 +185,9 @@ class DocumentReader:
         is_own = member.name == source.name
         hops = source.hops if is_own else ()
         findings = extraction.findings
-        not_whole = _not_whole(source, member.size) if is_own else ()
-        if not_whole:
-            findings = (*(finding for finding in findings if finding.kind != "empty"), *not_whole)
+        missing = _missing_parts(source, member.size) if is_own else ()
+        if missing:
+            findings = (*(finding for finding in findings if finding.kind != "empty"), *missing)
         unresolved = {mention.index: mention for mention in extraction.unresolved}
         urls = citation_urls(extraction.mentions, member.resolvers, self._resolver)
         mentions = tuple(
@@ -198,7 +198,7 @@ class DocumentReader:
             url=member.name,
             found_on=source.found_on if is_own else source.name,
             fetched_at=at,
-            outcome=_outcome(findings, not_whole, is_read=bool(mentions), is_answer=bool(hops)),
+            outcome=_outcome(findings, missing, is_read=bool(mentions), is_answer=bool(hops)),
             hops=hops,
             media_type=extraction.reading.media_type,
             title=extraction.reading.title,
@@ -250,7 +250,7 @@ def unfetched_record(
     )
 
 
-def behind_log_in(crawl_request: CrawlRequest, hops: Chain) -> DocumentRecord:
+def log_in_record(crawl_request: CrawlRequest, hops: Chain) -> DocumentRecord:
     """Return the row about a document whose URL redirects to a log-in page."""
     words = f"it leads to a log-in page: {hops[-1].url}"
     return DocumentRecord(
@@ -304,13 +304,13 @@ def _archive_record(source: DocumentSource, at: str, findings: Sequence[Finding]
     kind = archive_kind(source.stream.read(_HEAD_BYTES))
     size = source.stream.seek(0, os.SEEK_END)
     source.stream.seek(0)
-    not_whole = _not_whole(source, size)
-    all_findings = (*findings, *not_whole)
+    missing = _missing_parts(source, size)
+    all_findings = (*findings, *missing)
     return DocumentRecord(
         url=source.name,
         found_on=source.found_on,
         fetched_at=at,
-        outcome=_outcome(all_findings, not_whole, is_read=is_read, is_answer=bool(source.hops)),
+        outcome=_outcome(all_findings, missing, is_read=is_read, is_answer=bool(source.hops)),
         hops=source.hops,
         media_type=kind.value if kind else None,
         body_bytes=size,
@@ -319,7 +319,7 @@ def _archive_record(source: DocumentSource, at: str, findings: Sequence[Finding]
     )
 
 
-def _not_whole(source: DocumentSource, size: int) -> tuple[Finding, ...]:
+def _missing_parts(source: DocumentSource, size: int) -> tuple[Finding, ...]:
     """Return the reasons why a fetched document is incomplete after *size* bytes."""
     if not size and STOPPED in source.flags:
         return (Finding("unknown-format", f"not fetched, for it is no document: {source.media_type}"),)
@@ -327,16 +327,16 @@ def _not_whole(source: DocumentSource, size: int) -> tuple[Finding, ...]:
 
 
 def _outcome(
-    findings: Sequence[Finding], not_whole: Sequence[Finding], *, is_read: bool, is_answer: bool
+    findings: Sequence[Finding], missing: Sequence[Finding], *, is_read: bool, is_answer: bool
 ) -> DocumentOutcome:
-    """Return the outcome by all *findings* and those about a body that is *not whole*.
+    """Return the outcome of a document by all *findings* and those about *missing* parts of its body.
 
     An empty file was read, as by `arkaudit extract`; a host that answers without a byte withheld it.
     """
     nothing = NOTHING_READ if is_answer else NOTHING_READ - {"empty"}
     if not is_read and any(finding.kind in nothing for finding in findings):
         return DocumentOutcome.UNREADABLE
-    return DocumentOutcome.INCOMPLETE if not_whole else DocumentOutcome.READ
+    return DocumentOutcome.INCOMPLETE if missing else DocumentOutcome.READ
 
 
 def read_ahead(items: AsyncIterator[T], most: int, tasks: set[asyncio.Task[None]]) -> AsyncIterator[T]:

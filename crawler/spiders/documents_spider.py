@@ -25,12 +25,12 @@ from crawler.model.crawl_requests import (
     RequestKind,
     SourceKind,
     SourceReading,
+    canonical_form,
     outlinks_of,
-    same_document,
 )
 from crawler.model.observations import Chain, ChainEnd, DocumentOutcome, DocumentRecord, now
 from crawler.model.registry import load_registry
-from crawler.model.resolving import SUCCESSES, Patience, next_fetch
+from crawler.model.resolving import SUCCESSES, Patience, fetch_wait_s
 from crawler.politeness.throttle import patience_of
 from crawler.sources.gate import CrawlPlan, GateResult, LinkPatterns, Rules
 from crawler.sources.source_reading import SourceReader, may_be_source
@@ -40,8 +40,8 @@ from crawler.spiders.document_reading import (
     DocumentReader,
     DocumentSource,
     Row,
-    behind_log_in,
     headers_of,
+    log_in_record,
     read_ahead,
     redirect_record,
     source_record,
@@ -131,7 +131,7 @@ class DocumentsSpider(AuditSpider):
         depth = crawler.settings.getint("DEPTH_LIMIT") or None
         plan = CrawlPlan.from_urls(
             seeds.urls,
-            seeds.orders,
+            seeds.named_kinds,
             rules=Rules(depth=depth, include=include, exclude=exclude),
             extent=Extent(others.pop("scope", Extent.SITE)),
         )
@@ -191,7 +191,7 @@ class DocumentsSpider(AuditSpider):
             if left:  # more documents were found than may be fetched
                 stopped = f"stopped at {most} {'document' if most == 1 else 'documents'} (--max-pages)"
                 rest = f"{left} more {'was' if left == 1 else 'were'} found and not fetched"
-                self._note("max-pages", f"{stopped}; {rest}")
+                self._note_early_end("max-pages", f"{stopped}; {rest}")
 
     def _add_unreached(self) -> bool:
         """Add the web documents that cited ARKs in earlier runs, and to which no link led this time; False if none.
@@ -268,13 +268,13 @@ class DocumentsSpider(AuditSpider):
         begun: BegunReading | None = None
         # The content of a large document depends on no other, so it is read before its turn.
         if crawl_request.source is None and not may_be_source(response.body):
-            there = crawl_request.led_to(hops[-1].url)
+            there = crawl_request.redirected_to(hops[-1].url)
             source = DocumentSource.from_response(response, hops, name=there.url, found_on=there.found_on)
             begun = self._reader.begin(source)
         try:
             async with self._turns[crawl_request.host]:
                 self.feed.note_answer(crawl_request.canonical)
-                async for record in self._landed(crawl_request, response, hops, begun):
+                async for record in self._landing_records(crawl_request, response, hops, begun):
                     for item in self._items(record):
                         yield item
         except StoreUnwritable as failure:
@@ -309,7 +309,7 @@ class DocumentsSpider(AuditSpider):
         """Return True if the failure of *request* is temporary, so that the document is requested again later."""
         hops, end, _ = chain_of(request)
         kwargs = request.cb_kwargs
-        wait_s = next_fetch(hops, end, kwargs["attempt"], self._patience)
+        wait_s = fetch_wait_s(hops, end, kwargs["attempt"], self._patience)
         if wait_s is None or self.is_stopping:
             return False
         again = self._request(
@@ -320,7 +320,7 @@ class DocumentsSpider(AuditSpider):
 
     # -- the content and links of a document
 
-    async def _landed(
+    async def _landing_records(
         self, crawl_request: CrawlRequest, response: Response, hops: Chain, begun: BegunReading | None
     ) -> AsyncIterator[DocumentRecord]:
         """Yield the rows about the document at the end of the redirects of *crawl_request*.
@@ -328,15 +328,15 @@ class DocumentsSpider(AuditSpider):
         A document at another URL has its own row, once for all requests that lead to it; the first one to arrive
         records it. A document that was found before, or is already requested, is left to that request.
         """
-        there = crawl_request.led_to(hops[-1].url)
+        there = crawl_request.redirected_to(hops[-1].url)
         if there is not crawl_request and is_log_in(there.url):
-            yield behind_log_in(crawl_request, hops)
+            yield log_in_record(crawl_request, hops)
             return
         way: DocumentRecord | None = None
         is_ours = True
         if there is not crawl_request:
             self.recorder.commit()  # earlier documents come first
-            is_ours = self._arrives(there, crawl_request)
+            is_ours = self._records_landing(there, crawl_request)
             if is_ours:
                 self._gate.remember(there)
                 way = redirect_record(crawl_request, hops[:-1], there)
@@ -350,17 +350,17 @@ class DocumentsSpider(AuditSpider):
                 if record.settles is None:
                     yield record
                 elif is_ours or way is None:
-                    yield replace(record, led_by=way)
+                    yield replace(record, redirected_from=way)
                 else:
                     way = replace(way, new_requests=record.new_requests, listed=record.listed, outlinks=record.outlinks)
         if way is not None and not is_ours:
             yield way
 
-    def _arrives(self, there: CrawlRequest, crawl_request: CrawlRequest) -> bool:
+    def _records_landing(self, there: CrawlRequest, crawl_request: CrawlRequest) -> bool:
         """Return True if this request records the document *there* at the end of its redirects; no other one requests
         it then.
         """
-        if self.frontier.arrive(there):
+        if self.frontier.claim_redirect_target(there):
             return True
         if self.frontier.take_over(there, FrontierState.WAITING, by=crawl_request):
             return True
@@ -382,7 +382,7 @@ class DocumentsSpider(AuditSpider):
                 if row.is_member:
                     yield row.record
                 else:
-                    yield _led(
+                    yield _with_links(
                         row.record, self._requests_of(crawl_request, read, row, response), crawl_request.canonical
                     )
             return
@@ -392,7 +392,7 @@ class DocumentsSpider(AuditSpider):
             )
             async for row in self._reader.rows(within):
                 yield (row.record if row.is_member else replace(row.record, outlinks=(Outlinks.to(held.name, b""),)))
-        yield _led(
+        yield _with_links(
             source_record(source, is_faulty=read.is_faulty),
             self._gate.source(crawl_request, read),
             crawl_request.canonical,
@@ -402,7 +402,7 @@ class DocumentsSpider(AuditSpider):
         """Return the answer as a source, or None."""
         harvests = crawl_request.is_seed or crawl_request.source is SourceKind.OAI
         return await self._sources.read(
-            whole_lines(response), url=response.url, order=crawl_request.source, harvests=harvests
+            whole_lines(response), url=response.url, named_kind=crawl_request.source, harvests=harvests
         )
 
     def _requests_of(
@@ -423,11 +423,11 @@ class DocumentsSpider(AuditSpider):
         if not crawl_request.is_seed or crawl_request.source is not None or not self._plan.has_sitemaps:
             return ()
         robots = join_url(url, "/robots.txt") or url
-        return self._gate.sitemaps(self._sitemaps.get(same_document(robots), ()), robots=robots)
+        return self._gate.sitemaps(self._sitemaps.get(canonical_form(robots), ()), robots=robots)
 
     def _robots_read(self, robotparser: Any, request: Request) -> None:
         named = getattr(getattr(robotparser, "rp", None), "sitemaps", ())
-        self._sitemaps[same_document(request.url)] = list(named)
+        self._sitemaps[canonical_form(request.url)] = list(named)
 
     async def _file_records(self, name: str) -> AsyncIterator[DocumentRecord]:
         """Yield the rows about a local file, also those before a read error."""
@@ -436,7 +436,7 @@ class DocumentsSpider(AuditSpider):
             with path.open("rb") as stream:
                 async for row in self._reader.rows(DocumentSource(name, stream, path.name)):
                     passed = GateResult() if row.is_member else await self._requests_of_file(path, name)
-                    yield row.record if row.is_member else _led(row.record, passed, name)
+                    yield row.record if row.is_member else _with_links(row.record, passed, name)
         except OSError as problem:
             finding = Finding("unreadable", f"{problem.strerror or problem}")
             outcome = DocumentOutcome.UNREADABLE
@@ -448,20 +448,20 @@ class DocumentsSpider(AuditSpider):
         """
         if path not in self._source_files:
             return GateResult()
-        order = self._plan.orders.get(str(path))
+        named_kind = self._plan.named_kinds.get(str(path))
         with path.open("rb") as stream:
             data = stream.read(_SOURCE_BYTES)
-        read = await self._sources.read(data, url=path.absolute().as_uri(), order=order, harvests=False)
+        read = await self._sources.read(data, url=path.absolute().as_uri(), named_kind=named_kind, harvests=False)
         return self._gate.source(CrawlRequest.to_file(name), read) if read is not None else GateResult()
 
     # -- the end
 
     def _time_is_up(self) -> None:
         """Send no more requests; open ones are still recorded."""
-        self._note("max-time", f"the crawl ended after {self._plan.max_time_s:g} seconds (--max-time)")
+        self._note_early_end("max-time", f"the crawl ended after {self._plan.max_time_s:g} seconds (--max-time)")
         self.stop(reason="max-time")
 
-    def _note(self, kind: str, words: str) -> None:
+    def _note_early_end(self, kind: str, words: str) -> None:
         """Report and record the reason why the crawl ended early."""
         logger.warning(words)
         try:
@@ -477,7 +477,7 @@ class DocumentsSpider(AuditSpider):
             logger.warning("links not followed: %d (%s); the findings say which%s", count, kind, WAYS_ON.get(kind, ""))
 
 
-def _led(record: DocumentRecord, passed: GateResult, canonical: str) -> DocumentRecord:
+def _with_links(record: DocumentRecord, passed: GateResult, canonical: str) -> DocumentRecord:
     """Return the row about a document with its links, which completes its entry of the frontier."""
     findings = (*record.findings, *passed.findings)
     return replace(

@@ -19,7 +19,7 @@ from crawler.answers.mementos import (
 )
 from crawler.model.crawl_requests import CrawlRequest
 from crawler.model.observations import ChainEnd, Hop
-from crawler.model.resolving import Patience, next_fetch
+from crawler.model.resolving import Patience, fetch_wait_s
 from crawler.spiders.auditing import AuditSpider
 from crawler.store.feeding import Bounds
 from crawler.store.frontier import FrontierEntry, SettledEntry
@@ -71,7 +71,7 @@ class MementosSpider(AuditSpider):
         self, request: Request, response: Response | None, under_way: _OpenRequest
     ) -> AsyncIterator[MementoRecord | Request]:
         hops, end, detail = chain_of(request)
-        wait_s = next_fetch(hops, end, under_way.attempt, self._patience)
+        wait_s = fetch_wait_s(hops, end, under_way.attempt, self._patience)
         if wait_s is not None:
             under_way.attempt += 1
             under_way.earlier += hops

@@ -15,14 +15,14 @@ from operator import attrgetter
 from typing import NoReturn
 
 from crawler.answers.facts import AnswerFacts
-from crawler.asking.probes import place_of
+from crawler.asking.probes import resolver_or_host
 from crawler.model.observations import (
     CitedMention,
     DecidedOn,
     IntendedArk,
-    KeptMention,
-    KeptUnresolvedMention,
     Question,
+    StoredMention,
+    StoredUnresolvedMention,
     TlsResult,
     Verdict,
 )
@@ -81,7 +81,7 @@ def decide_unresolved(store: Store, run_id: int, *, resolver: str) -> int:
     if not doubtful:
         return 0
     evidence = Evidence.from_arks(store.whole_arks(run_id), frozenset(store.whole_arks(run_id, in_documents=2)))
-    changed: list[tuple[KeptUnresolvedMention, CitedMention]] = []
+    changed: list[tuple[StoredUnresolvedMention, CitedMention]] = []
     for document_id, in_document in groupby(doubtful, key=attrgetter("document_id")):
         by_index = {kept.unresolved.index: kept for kept in in_document}
         budget = TimeBudget(DECIDING_CPU_S)
@@ -102,7 +102,7 @@ def record_registry_findings(store: Store, run_id: int, registry: Registry) -> N
     """Record NAANs in the documents of a run that *registry* does not contain, and names that are only shoulders."""
     naans: set[str] = set()
     shoulders: set[Ark] = set()
-    for ark in store.arks_cited(run_id):
+    for ark in store.cited_arks(run_id):
         naans.add(ark.naan)
         if registry.is_shoulder(ark):
             shoulders.add(ark)
@@ -141,10 +141,10 @@ def settle_readings(store: Store, run_id: int) -> int:
     urls = dict.fromkeys(url for first, rest in others.items() for url in (first, *(reading.url for reading in rest)))
     shared = AnswerSets.from_observations(store.observations(run_id, SHARED))
     answer_sets = shared.with_those_about(store.observations_about(run_id, list(urls)))
-    by_url: dict[str, list[KeptMention]] = defaultdict(list)
+    by_url: dict[str, list[StoredMention]] = defaultdict(list)
     for reading in kept:
         by_url[reading.request_url].append(reading)
-    decisions: list[tuple[KeptMention, CitedMention]] = []
+    decisions: list[tuple[StoredMention, CitedMention]] = []
     for url, rest in others.items():
         first = by_url[url][0].mention.ark
         readings = readings_of(first, url, rest)
@@ -169,8 +169,8 @@ def settle_readings(store: Store, run_id: int) -> int:
 
 
 def _decisions(
-    mentions: Sequence[KeptMention], living: CandidateReading, reason: Reason
-) -> Iterator[tuple[KeptMention, CitedMention]]:
+    mentions: Sequence[StoredMention], living: CandidateReading, reason: Reason
+) -> Iterator[tuple[StoredMention, CitedMention]]:
     """Yield those *mentions* that have the *living* reading, decided as that reading for this *reason*."""
     for kept in mentions:
         mention = kept.mention
@@ -188,7 +188,7 @@ def _decisions(
             mention,
             ark=living.ark,
             repaired=repaired,
-            alternatives=tuple(other for other in possible if Ark.parse(other) != living.ark),
+            alternatives=tuple(spelling for spelling in possible if Ark.parse(spelling) != living.ark),
             confidence=max(mention.confidence, Confidence.LIKELY),
             reason=reason,
         )
@@ -238,9 +238,9 @@ def verdicts_of_run(
     pages = store.repeated_pages(run_id)
     landings = store.landings(run_id)
     run_judge = RunJudge(shared, store.tls_results(run_id), background, asked, landings, pages, on_bug)
-    remaining = (one for one in asked if one[1] not in recorded)
-    while some := list(islice(remaining, _AT_A_TIME)):
-        cases = [run_judge.case(ark, url) for ark, url in some]
+    remaining = (target for target in asked if target[1] not in recorded)
+    while batch := list(islice(remaining, _AT_A_TIME)):
+        cases = [run_judge.case(ark, url) for ark, url in batch]
         urls = list(dict.fromkeys(url for case in cases for url in case.urls))
         answer_sets = shared.with_those_about(store.observations_about(run_id, urls))
         for case in cases:
@@ -378,8 +378,8 @@ class RunJudge:
         verdict = judge(answer_set.last, context=context)
         if len(case.urls) < 2:  # most have only one reading
             return verdict
-        meant, others = _intended_ark(case, answer_sets)
-        return replace(verdict, did_you_mean=meant, rests_on=tuple(dict.fromkeys((*verdict.rests_on, *others))))
+        intended, other_urls = _intended_ark(case, answer_sets)
+        return replace(verdict, did_you_mean=intended, rests_on=tuple(dict.fromkeys((*verdict.rests_on, *other_urls))))
 
     def _context(self, ark: Ark, answer_set: AnswerSet) -> VerdictContext | None:
         """Return the other facts of the run for *ark* with these answers, or None if its object was never requested."""
@@ -391,7 +391,7 @@ class RunJudge:
         return VerdictContext(
             control=self._shared.control(ark, asked_url, Question.CONTROL),
             control_as_written=self._shared.control(ark, written.asked_url, Question.CONTROL),
-            controls_again=self._shared.controls_again.get(place_of(written.asked_url), ()),
+            controls_again=self._shared.controls_again.get(resolver_or_host(written.asked_url), ()),
             other_controls=self._shared.other_controls(ark, answer),
             control_info=self._shared.control(ark, asked_url, Question.CONTROL_INFO),
             control_landing=self._shared.control_at_landing_host(answer),
@@ -426,7 +426,7 @@ def _uninflected(url: str) -> str:
 
 def _intended_ark(case: TargetReadings, answer_sets: AnswerSets) -> tuple[IntendedArk | None, list[str]]:
     """Return the ARK that was probably meant instead of a target, and the URLs that were requested to find it."""
-    forms, suggested = (list(map(answer_sets.form, some)) for some in (case.readings, case.suggested))
+    forms, suggested = (list(map(answer_sets.form, readings)) for readings in (case.readings, case.suggested))
     asked = [form for form in (*forms, *suggested) if form.answer is not None]
     if len(asked) < 2:
         return None, []

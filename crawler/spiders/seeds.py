@@ -29,7 +29,7 @@ class Seeds:
 
     urls: tuple[str, ...]
     files: tuple[Path, ...]
-    orders: Mapping[str, SourceKind] = field(default_factory=dict)
+    named_kinds: Mapping[str, SourceKind] = field(default_factory=dict)
     """The kind of a seed that the user gave by a prefix (``oai:https://…``), by URL or path."""
     named_files: frozenset[Path] = frozenset()
     """Files that were named directly, not by their folder."""
@@ -46,31 +46,31 @@ class Seeds:
 
     @classmethod
     def parse(cls, texts: Iterable[str], *, takes_logs: bool = False) -> Seeds:
-        """Return the seeds in *texts*; a folder stands for all files in it, sorted.
+        """Return the seeds in *texts*; a folder gives all files in it, sorted.
 
         Logs are allowed only with *takes_logs*. A missing path is an unreadable file. Raises `UserMistake` if all are
         missing.
         """
         urls: list[str] = []
         files: list[Path] = []
-        orders: dict[str, SourceKind] = {}
+        named_kinds: dict[str, SourceKind] = {}
         named: list[Path] = []
         folder_findings: dict[Path, Finding] = {}
         missing: list[str] = []
         logs: dict[str, tuple[Path, ...]] = {}
         for text in texts:
-            order, location = split_prefix(text)
-            if order is SourceKind.LOG:
+            named_kind, location = split_prefix(text)
+            if named_kind is SourceKind.LOG:
                 if not takes_logs:
                     raise UserMistake("log: is for arkaudit run, crawl and check --from")
                 logs[location] = logs_at(location)
             elif is_web_url(location):
                 urls.append(_checked_url(location))
-                orders |= {location: order} if order else {}
+                named_kinds |= {location: named_kind} if named_kind else {}
             # An unset variable of a shell would name the current folder.
             elif not location.strip():
                 raise UserMistake(f"empty seed: {text!r}")
-            elif is_folder(path := Path(location)) and order is None:
+            elif is_folder(path := Path(location)) and named_kind is None:
                 passed_over: list[str] = []
                 try:
                     folder_files = sorted(files_in(path, passed_over))
@@ -83,16 +83,16 @@ class Seeds:
                     folder_findings[path] = Finding("empty", "there is no file in this folder")
             else:
                 if not path_exists(path) or is_folder(path):
-                    meant = f"; did you mean {url}?" if (url := _url_meant(location)) else ""
-                    missing.append(f"neither an http(s) URL nor an existing file or folder: {location!r}{meant}")
-                    if meant or order:
+                    suggestion = f"; did you mean {url}?" if (url := _url_meant(location)) else ""
+                    missing.append(f"neither an http(s) URL nor an existing file or folder: {location!r}{suggestion}")
+                    if suggestion or named_kind:
                         raise UserMistake(missing[-1])
                 files.append(path)
                 named.append(path)
-                orders |= {str(path): order} if order else {}
+                named_kinds |= {str(path): named_kind} if named_kind else {}
         if missing and len(missing) == len(urls) + len(files) + len(logs):
             raise UserMistake(missing[0])
-        return cls(tuple(urls), tuple(files), orders, frozenset(named), folder_findings, logs)
+        return cls(tuple(urls), tuple(files), named_kinds, frozenset(named), folder_findings, logs)
 
 
 def logs_at(pattern: str) -> tuple[Path, ...]:
@@ -122,10 +122,10 @@ def relative_to(folder: Path, text: str) -> str:
     >>> relative_to(Path("/data"), "list:urls.txt"), relative_to(Path("/data"), "https://library.example/")
     ('list:/data/urls.txt', 'https://library.example/')
     """
-    order, location = split_prefix(text)
+    named_kind, location = split_prefix(text)
     if "://" in location:
         return text
-    return f"{f'{order}:' if order else ''}{folder / location}"
+    return f"{f'{named_kind}:' if named_kind else ''}{folder / location}"
 
 
 #: Beginnings of mistyped URLs: ``htp://``, ``https:/``, ``https//``, or none.

@@ -249,8 +249,8 @@ class ArkTables(Database):
         """Return the problems that a run has judged, by ARK and URL."""
         judged = select(schema.verdict.c.verdict_id).where(schema.verdict.c.run_id == run_id)
         with self.read_connection() as connection:
-            found = problems_of(connection, judged, run_id)
-        return {(problem.ark, url): problem for (_, url), problem in found.items()}
+            problems = problems_of(connection, judged, run_id)
+        return {(problem.ark, url): problem for (_, url), problem in problems.items()}
 
     # -- captures in web archives of failing ARKs
 
@@ -306,7 +306,7 @@ class ArkTables(Database):
                 )
             )
         )
-        documents = [(each.fetched_at, [Hop(**hop) for hop in each.hops]) for each in self.rows(citing)]
+        documents = [(row.fetched_at, [Hop(**hop) for hop in row.hops]) for row in self.rows(citing)]
         return capture_wish(
             ark_of(row), request_url, led_to=row.final_url, good_url=good_url, worked_at=worked_at, documents=documents
         )

@@ -175,15 +175,15 @@ _MOST_SHOWN = 80
 def unreadable_rows(connection: Connection) -> Iterator[str]:
     """Yield a description of the first row of each table that can't be read as its record."""
     for name, query, read in _READERS:
-        place = f"{name} row"
+        subject = f"{name} row"
         try:
             for row in connection.execute(query.execution_options(yield_per=1)):
-                place = f"{name} row {row[0]}"
+                subject = f"{name} row {row[0]}"
                 read(row)
-                place = f"{name} row after {row[0]}"
+                subject = f"{name} row after {row[0]}"
         except Exception as problem:  # any error: the store never writes a row that it can't read
             cause = getattr(problem, "orig", problem)
-            yield f"{place}: can't be read: {type(cause).__name__}: {str(cause)[:_MOST_SHOWN]}"
+            yield f"{subject}: can't be read: {type(cause).__name__}: {str(cause)[:_MOST_SHOWN]}"
 
 
 def _lists_of_text(row: Any) -> None:

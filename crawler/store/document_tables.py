@@ -18,14 +18,14 @@ from sqlalchemy.dialects.sqlite import insert
 from crawler.history import problems
 from crawler.history.citations import unreached_documents
 from crawler.model import schema
-from crawler.model.crawl_requests import Outlinks, document_key, same_document
+from crawler.model.crawl_requests import Outlinks, canonical_form, document_key
 from crawler.model.observations import (
     CitedMention,
     DecidedOn,
     DocumentOutcome,
     DocumentRecord,
-    KeptMention,
-    KeptUnresolvedMention,
+    StoredMention,
+    StoredUnresolvedMention,
 )
 from crawler.sources.source_reading import finders
 from crawler.store.database import ARK_PARTS, PAGE, Database, ark_of, insert_if_new, mention_of, row_of
@@ -136,9 +136,9 @@ class DocumentTables(Database):
             for record in records:
                 of_page = rows[record.url]
                 citations = {row.request_url: row.citation or 0 for row in of_page}
-                for number, one in enumerate(record.mentions if of_page else (), start=1):
-                    citation = citations.setdefault(one.request_url, max(citations.values()) + 1)
-                    further = replace(one, mention=replace(one.mention, citation=citation))
+                for number, cited in enumerate(record.mentions if of_page else (), start=1):
+                    citation = citations.setdefault(cited.request_url, max(citations.values()) + 1)
+                    further = replace(cited, mention=replace(cited.mention, citation=citation))
                     key, ordinal = of_page[-1].document_id, (of_page[-1].ordinal or 0) + number
                     values = self._mention_values(connection, key, ordinal, further)
                     connection.execute(insert(schema.mention), [values])
@@ -155,7 +155,7 @@ class DocumentTables(Database):
                 values = {"run_id": run_id, "subject": subject, **asdict(finding)}
                 connection.execute(insert_if_new(schema.finding), values)
 
-    def record_decisions(self, decisions: Iterable[tuple[KeptMention, CitedMention]]) -> int:
+    def record_decisions(self, decisions: Iterable[tuple[StoredMention, CitedMention]]) -> int:
         """Record mentions that were decided again, each next to the rows of its earlier readings.
 
         Return the number of new ones; recording one twice does no harm.
@@ -167,7 +167,7 @@ class DocumentTables(Database):
                 new += connection.execute(insert_if_new(schema.mention), [values]).rowcount
         return new
 
-    def cited_arks(self, run_id: int, *, as_asked: bool = False) -> list[tuple[Ark, str]]:
+    def cited_targets(self, run_id: int, *, as_asked: bool = False) -> list[tuple[Ark, str]]:
         """Return each ARK and request URL that the documents of a run cite, once, in the order of first citation.
 
         With *as_asked*, as cited before answers settled doubtful mentions: a resumed run repeats exactly these
@@ -183,7 +183,7 @@ class DocumentTables(Database):
         )
         return [(ark_of(row), row.request_url) for row in self.rows(query)]
 
-    def arks_cited(self, run_id: int) -> Iterator[Ark]:
+    def cited_arks(self, run_id: int) -> Iterator[Ark]:
         """Yield the ARKs cited in a run, before answers settled doubtful mentions. Exhaust it before other reads."""
         query = (
             _citations(run_id, *ARK_PARTS).where(schema.is_asked_mention).group_by(_ark.ark_id).order_by(_ark.ark_id)
@@ -193,7 +193,7 @@ class DocumentTables(Database):
                 yield ark_of(row)
 
     def whole_arks(self, run_id: int, *, in_documents: int = 1) -> list[Ark]:
-        """Return the ARKs that have a complete mention in a number of documents of a run, or in more, sorted."""
+        """Return the ARKs with a complete mention in at least *in_documents* documents of a run, sorted."""
         query = (
             _citations(run_id, *ARK_PARTS)
             .where(_mention.reason == Reason.COMPLETE)
@@ -203,7 +203,7 @@ class DocumentTables(Database):
         )
         return [ark_of(row) for row in self.rows(query)]
 
-    def unresolved_mentions(self, run_id: int) -> Iterator[KeptUnresolvedMention]:
+    def unresolved_mentions(self, run_id: int) -> Iterator[StoredUnresolvedMention]:
         """Yield the mentions of a run that were uncertain when their document was read, in the order of documents."""
         mention = schema.mention
         query = (
@@ -213,16 +213,16 @@ class DocumentTables(Database):
         )
         for row in self.rows(query):
             doubt = from_plain(row.doubt, UnresolvedMention)
-            yield KeptUnresolvedMention(row.document_id, row.ordinal, row.request_url, mention_of(row), doubt)
+            yield StoredUnresolvedMention(row.document_id, row.ordinal, row.request_url, mention_of(row), doubt)
 
-    def open_mentions(self, run_id: int) -> Iterator[KeptMention]:
+    def open_mentions(self, run_id: int) -> Iterator[StoredMention]:
         """Yield the mentions of a run with another possible meaning, in the order of the documents.
 
         They are as decided before any answer.
         """
         query = _citations(run_id, schema.mention, *ARK_PARTS).where(_is_open).order_by(_mention.mention_id)
         for row in self.rows(query):
-            yield KeptMention(row.document_id, row.ordinal, row.request_url, mention_of(row))
+            yield StoredMention(row.document_id, row.ordinal, row.request_url, mention_of(row))
 
     def established_reading(self, run_id: int, ark: Ark, request_url: str) -> str | None:
         """Return the URL of the reading to which a mention of *ark*, asked at *request_url*, was settled before a run.
@@ -280,7 +280,7 @@ class DocumentTables(Database):
         with self.transaction() as connection:
             for row in connection.execute(query):
                 is_redirected = row.outcome == DocumentOutcome.REDIRECTED and row.final_url is not None
-                led_to[row.key] = document_key(same_document(row.final_url)) if is_redirected else None
+                led_to[row.key] = document_key(canonical_form(row.final_url)) if is_redirected else None
             # The seeds in the user's order, followed by the targets of their redirects.
             of_seeds = (
                 select(_frontier.canonical)
@@ -289,12 +289,12 @@ class DocumentTables(Database):
             )
             seeds = [document_key(canonical) for canonical in connection.scalars(of_seeds)]
             of_documents = iter(finders(seeds, led_to, partial(_links_of, connection, run_id)).items())
-            while some := dict(islice(of_documents, PAGE)):
+            while page := dict(islice(of_documents, PAGE)):
                 of_keys = (
-                    select(outlinks.c.key, outlinks.c.document_id).where(_is_one_of(run_id, list(some))).distinct()
+                    select(outlinks.c.key, outlinks.c.document_id).where(_is_one_of(run_id, list(page))).distinct()
                 )
                 rows = connection.execute(of_keys).all()
-                connection.execute(_CHANGE, [{"of_document": row.document_id, "finder": some[row.key]} for row in rows])
+                connection.execute(_CHANGE, [{"of_document": row.document_id, "finder": page[row.key]} for row in rows])
 
     def dead_sources(self, run_id: int) -> list[str]:
         """Return the seeds of a run that are sources and list only unreadable documents."""

@@ -225,10 +225,10 @@ class Feed:
             entry = self._next()
             if entry is not None:
                 yield entry
-            elif self._is_hungry and self._recorder.commit():
+            elif self._is_empty and self._recorder.commit():
                 continue  # the commit may have added entries
             elif self._in_hand:
-                await self._change()
+                await self._wait_for_change()
             else:
                 return
 
@@ -268,7 +268,7 @@ class Feed:
     # -- entries in memory
 
     @property
-    def _is_hungry(self) -> bool:
+    def _is_empty(self) -> bool:
         """True if no entry is left to hand out, in memory or in the store."""
         return not self._rotation and not self._hosts and len(self._in_hand) < self._bounds.in_hand
 
@@ -341,7 +341,7 @@ class Feed:
 
     # -- waiting
 
-    async def _change(self) -> None:
+    async def _wait_for_change(self) -> None:
         """Wait for a change; if no change is possible any more, give up the lost entries."""
         self._changed.clear()
         try:

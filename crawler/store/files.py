@@ -86,18 +86,18 @@ def real_path(path: Path) -> Path:
         real = path.resolve() if path.is_symlink() else path
     except (OSError, RuntimeError):  # a loop of links
         real = path
-    for one in (real, *(Path(f"{real}{suffix}") for suffix in _BESIDE)):
+    for file in (real, *(Path(f"{real}{suffix}") for suffix in _BESIDE)):
         try:
-            status = one.lstat()
+            status = file.lstat()
         except OSError:
             continue
         for kind in (kind for kind, is_kind in NO_FILES.items() if is_kind(status.st_mode)):
-            if one == real:
+            if file == real:
                 raise StoreUnopenable(f"{path} is {kind}, not a store")
-            raise StoreUnopenable(f"{one} is {kind}, where a file of the store {path} belongs: remove it")
+            raise StoreUnopenable(f"{file} is {kind}, where a file of the store {path} belongs: remove it")
         if status.st_nlink > 1:
             raise StoreUnopenable(
-                f"{one} has {status.st_nlink} names on its disk (hard links), but a store may have only one, because "
+                f"{file} has {status.st_nlink} names on its disk (hard links), but a store may have only one, because "
                 "its log and its lock are found by it; copy the store"
             )
     return real
@@ -249,7 +249,7 @@ def refuse_foreign(path: Path) -> None:
         return
     refuse_cut_off(path, path)
     try:
-        with _at_rest(path) as address, closing(sqlite3.connect(address, uri=True)) as connection:
+        with _read_only_address(path) as address, closing(sqlite3.connect(address, uri=True)) as connection:
             distrust(connection)
             if _is_only_begun(connection.execute):
                 for fault in _foreign_parts(connection.execute):
@@ -273,7 +273,7 @@ def _is_only_begun(execute: Execute) -> bool:
 
 
 @contextmanager
-def _at_rest(path: Path) -> Iterator[str]:
+def _read_only_address(path: Path) -> Iterator[str]:
     """Give the URI for reading a file without any change to it.
 
     If a journal is next to it, which a power cut during creation leaves, it is replayed in a copy.

@@ -127,12 +127,12 @@ class Frontier:
             with self._store.transaction() as connection:
                 add_requests(connection, self._run_id, self._spider, piece)
 
-    def arrive(self, crawl_request: CrawlRequest) -> bool:
-        """Claim the target of a redirect for the redirecting request. Return False if it was found before.
+    def claim_redirect_target(self, crawl_request: CrawlRequest) -> bool:
+        """Add the target of a redirect as claimed; return False if the frontier has it already.
 
         It counts as not handed out. Raises `crawler.store.StoreUnwritable`.
         """
-        values = self._arrival(crawl_request)
+        values = self._claimed_row(crawl_request)
         with self._store.transaction() as connection:
             return connection.execute(insert_if_new(frontier), values).rowcount > 0
 
@@ -141,7 +141,7 @@ class Frontier:
 
         The result does not depend on the order of answers. Raises `crawler.store.StoreUnwritable`.
         """
-        theirs = select(columns.frontier_id).where(self._ours, columns.canonical == by.canonical)
+        theirs = select(columns.frontier_id).where(self._is_in_frontier, columns.canonical == by.canonical)
         which = (
             (columns.canonical == crawl_request.canonical)
             & (columns.frontier_id > theirs.scalar_subquery())
@@ -149,10 +149,12 @@ class Frontier:
             & ((columns.state != FrontierState.CLAIMED) | (columns.attempts > 0))  # not claimed for an earlier redirect
         )
         with self._store.transaction() as connection:
-            done = connection.execute(update(frontier).where(self._ours, which).values(self._arrival(crawl_request)))
+            done = connection.execute(
+                update(frontier).where(self._is_in_frontier, which).values(self._claimed_row(crawl_request))
+            )
             return done.rowcount > 0
 
-    def _arrival(self, crawl_request: CrawlRequest) -> dict[str, Any]:
+    def _claimed_row(self, crawl_request: CrawlRequest) -> dict[str, Any]:
         claimed = {"state": FrontierState.CLAIMED, "claimed_until": claim_end()}
         return _waiting_row(self._run_id, self._spider, crawl_request) | claimed
 
@@ -160,7 +162,7 @@ class Frontier:
         """Return the hosts with waiting requests, in the order of discovery."""
         query = (
             select(columns.host)
-            .where(self._ours, is_in(FrontierState.WAITING))
+            .where(self._is_in_frontier, is_in(FrontierState.WAITING))
             .group_by(columns.host)
             .order_by(func.min(columns.frontier_id))
         )
@@ -170,7 +172,7 @@ class Frontier:
         """Claim up to the given number of entries for each host, in the order of discovery, in one transaction."""
         waiting = (
             select(columns.frontier_id)
-            .where(self._ours, is_in(FrontierState.WAITING), columns.host == bindparam("at"))
+            .where(self._is_in_frontier, is_in(FrontierState.WAITING), columns.host == bindparam("at"))
             .order_by(columns.rank, columns.frontier_id)
             .limit(bindparam("most"))
         )
@@ -191,7 +193,7 @@ class Frontier:
         with self._store.transaction() as connection:
             is_arrival = (columns.state == FrontierState.CLAIMED) & (columns.attempts == 0)
             waiting = {"state": FrontierState.WAITING, "claimed_until": None}
-            connection.execute(update(frontier).where(self._ours, is_arrival).values(waiting))
+            connection.execute(update(frontier).where(self._is_in_frontier, is_arrival).values(waiting))
             claiming = self._claim_statement(columns.state == FrontierState.CLAIMED)
             rows = connection.execute(claiming, {"until": claim_end()}).all()
         return sorted((entry_in(row) for row in rows), key=lambda entry: entry.entry_id)
@@ -199,42 +201,42 @@ class Frontier:
     def _claim_statement(self, which: ColumnElement[bool]) -> ReturningUpdate[Any]:
         return (
             update(frontier)
-            .where(self._ours, which)
+            .where(self._is_in_frontier, which)
             .values(state=FrontierState.CLAIMED, attempts=columns.attempts + 1, claimed_until=bindparam("until"))
             .returning(frontier)
         )
 
     def find(self, canonical: str) -> CrawlRequest | None:
         """Return the request with this canonical form, in any state, or None."""
-        query = select(frontier).where(self._ours, columns.canonical == canonical)
+        query = select(frontier).where(self._is_in_frontier, columns.canonical == canonical)
         return next((entry_in(row).crawl_request for row in self._store.rows(query)), None)
 
     def requests(self) -> Iterator[CrawlRequest]:
         """Yield all requests, settled or not, in the order of discovery; read in pages."""
-        for rows in self._store.pages(select(frontier).where(self._ours), columns.frontier_id):
+        for rows in self._store.pages(select(frontier).where(self._is_in_frontier), columns.frontier_id):
             yield from (entry_in(row).crawl_request for row in rows)
 
     def targets(self) -> Iterator[tuple[Ark, str]]:
         """Yield the ARKs of all requests, each with its URL, in the order of discovery; read in pages."""
         query = select(columns.frontier_id, columns.ark, columns.url)
-        for rows in self._store.pages(query.where(self._ours, columns.ark.is_not(None)), columns.frontier_id):
+        for rows in self._store.pages(query.where(self._is_in_frontier, columns.ark.is_not(None)), columns.frontier_id):
             yield from ((Ark.parse(row.ark), row.url) for row in rows)
 
     def settled_forms(self) -> set[str]:
         """Return the canonical forms of all settled requests."""
-        query = select(columns.canonical).where(self._ours, is_in(FrontierState.DONE))
+        query = select(columns.canonical).where(self._is_in_frontier, is_in(FrontierState.DONE))
         return {value for (value,) in self._store.rows(query)}
 
     def list_digests(self) -> set[str]:
         """Return the digests of the lists in all settled sources."""
-        query = select(columns.listed).where(self._ours, columns.listed.is_not(None))
+        query = select(columns.listed).where(self._is_in_frontier, columns.listed.is_not(None))
         return {value for (value,) in self._store.rows(query)}
 
     def counts(self) -> Mapping[FrontierState, int]:
         """Return the number of entries in each state, without files."""
         query = (
             select(columns.state, func.count())
-            .where(self._ours, columns.kind != RequestKind.FILE)
+            .where(self._is_in_frontier, columns.kind != RequestKind.FILE)
             .group_by(columns.state)
         )
         counts = {FrontierState(state): int(count) for state, count in self._store.rows(query)}
@@ -242,10 +244,10 @@ class Frontier:
 
     def handed_out(self) -> int:
         """Return the number of entries ever handed to a spider, without files and targets of redirects."""
-        query = select(func.count()).where(self._ours, columns.kind != RequestKind.FILE, columns.attempts > 0)
+        query = select(func.count()).where(self._is_in_frontier, columns.kind != RequestKind.FILE, columns.attempts > 0)
         [(count,)] = self._store.rows(query)
         return int(count)
 
     @property
-    def _ours(self) -> ColumnElement[bool]:
+    def _is_in_frontier(self) -> ColumnElement[bool]:
         return (columns.run_id == self._run_id) & (columns.spider == self._spider)

@@ -32,8 +32,8 @@ def prunable_runs(connection: Connection, *, runs: int | None, since: datetime |
     ended = connection.execute(query.order_by(_run.started_at.desc(), _run.run_id.desc())).all()
     old = [
         row.run_id
-        for place, row in enumerate(ended)
-        if place and place >= (runs or 0) and (since is None or datetime.fromisoformat(row.started_at) < since)
+        for index, row in enumerate(ended)
+        if index and index >= (runs or 0) and (since is None or datetime.fromisoformat(row.started_at) < since)
     ]
     pruned = set(connection.scalars(select(_run.run_id).where(is_pruned())))
     return [run_id for run_id in reversed(old) if run_id not in pruned]

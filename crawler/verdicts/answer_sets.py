@@ -9,7 +9,7 @@ from typing import TypeVar
 from crawler.answers.facts import AnswerFacts
 from crawler.answers.likeness import common_length
 from crawler.answers.object_facts import ControlContrast, ObjectFacts
-from crawler.asking.probes import landing_pattern, place_of
+from crawler.asking.probes import landing_pattern, resolver_or_host
 from crawler.asking.questions import reached_answer
 from crawler.model.observations import Observation, Question
 from crawler.verdicts.readings import CandidateReading, Form
@@ -87,12 +87,12 @@ class AnswerSets:
         """Add one observation; they may come in any order."""
         if observation.question in _CONTROLS:
             question = Question.CONTROL if observation.question is Question.CONTROL_ELSEWHERE else observation.question
-            key = place_of(observation.asked_url), _control_ark(observation).naan, question
+            key = resolver_or_host(observation.asked_url), _control_ark(observation).naan, question
             self._controls.setdefault(key, []).append(AnswerFacts(observation))
         elif observation.question is Question.CONTROL_AGAIN:
-            self.controls_again.setdefault(place_of(observation.asked_url), []).append(AnswerFacts(observation))
+            self.controls_again.setdefault(resolver_or_host(observation.asked_url), []).append(AnswerFacts(observation))
         elif observation.question is Question.CONTROL_OTHER:
-            key = place_of(observation.asked_url), _control_ark(observation).naan, observation.question
+            key = resolver_or_host(observation.asked_url), _control_ark(observation).naan, observation.question
             self._controls.setdefault(key, []).append(AnswerFacts(observation))
             _keep_last(self._other_landings, landing_pattern(observation.asked_url), observation)
         elif observation.question in (Question.CONTROL_LANDING, Question.CONTROL_EVERY_PART):
@@ -150,7 +150,7 @@ class AnswerSets:
         ARK: the control of its own shoulder if there is one, or else of another shoulder. Of several attempts the last
         counts.
         """
-        candidates = self._controls.get((place_of(url), ark.naan, question), [])
+        candidates = self._controls.get((resolver_or_host(url), ark.naan, question), [])
         return max(
             candidates,
             key=lambda candidate: (common_length(_control_ark(candidate.seen).name, ark.name), candidate.seen.attempt),

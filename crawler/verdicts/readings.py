@@ -13,7 +13,7 @@ from crawler.answers.claims import declares
 from crawler.answers.facts import AnswerFacts
 from crawler.answers.likeness import same_answer
 from crawler.answers.object_facts import ObjectFacts
-from crawler.model.observations import Family, IntendedArk, KeptMention, ObjectOutcome, ServiceVerdict
+from crawler.model.observations import Family, IntendedArk, ObjectOutcome, ServiceVerdict, StoredMention
 from crawler.model.resolving import sendable
 from crawler.verdicts.access import OBJECT_RULES
 from extractors.mentions.mention import Mention
@@ -243,7 +243,7 @@ MEANT = 2
 # -- the readings to request
 
 
-def other_readings(mentions: Iterable[KeptMention]) -> dict[str, tuple[CandidateReading, ...]]:
+def other_readings(mentions: Iterable[StoredMention]) -> dict[str, tuple[CandidateReading, ...]]:
     """Return the other readings of *mentions*, by the URL that requests the likeliest reading.
 
     The same ARK with the other hyphenation of its line wraps comes first, then the other ways to join or cut it.

@@ -16,7 +16,7 @@ from crawler.answers.facts import AnswerFacts, AnswersByQuestion
 from crawler.answers.likeness import same_answer
 from crawler.answers.object_facts import ControlContrast, ObjectFacts, Signs
 from crawler.answers.quirks import is_log_in
-from crawler.asking.probes import landing_pattern, place_of
+from crawler.asking.probes import landing_pattern, resolver_or_host
 from crawler.asking.questions import reached_answer, seems_absent
 from crawler.model.observations import (
     ACCESS,
@@ -274,7 +274,7 @@ def decide_access(answers: AnswersByQuestion, around: VerdictContext) -> ObjectA
 
 def _access(way: Question, answer: AnswerFacts, around: VerdictContext, answers: AnswersByQuestion) -> ObjectAccess:
     written = answers[Question.OBJECT].asked_url
-    is_as_written = place_of(answer.asked_url) == place_of(written)
+    is_as_written = resolver_or_host(answer.asked_url) == resolver_or_host(written)
     control = (around.control_as_written if is_as_written else None) or around.control
     neighbours = around.neighbours if way is Question.OBJECT else 0
     beside = replace(facts_beside(answer, answers, control, neighbours), others=around.other_controls)

@@ -101,7 +101,7 @@ class CredentialedDownloadHandler(ExactDownloadHandler):
         """The reasons why hosts get no credentials."""
         if self._credentials:
             verifying = verifying_policy(crawler.settings.get("ARKAUDIT_CA_FILE"))
-            policy: Any = _TrustWhereItCounts(verifying, self._contextFactory, self._has_credentials)
+            policy: Any = _TrustForCredentials(verifying, self._contextFactory, self._has_credentials)
             self._contextFactory = policy
 
     def _has_credentials(self, origin: Origin) -> bool:
@@ -127,7 +127,7 @@ class CredentialedDownloadHandler(ExactDownloadHandler):
 
 
 @implementer(IPolicyForHTTPS)
-class _TrustWhereItCounts:
+class _TrustForCredentials:
     """Verifies the certificates of hosts with credentials; other hosts are observed without verification."""
 
     def __init__(self, verifying: Any, observing: Any, has_credentials: Any) -> None:
@@ -202,9 +202,9 @@ class RecordRedactor:
             case MementoRecord():
                 return quiet.record(item, kept=frozenset({"ark", "request_url", "timegate"}))
             case DocumentRecord():
-                way = None if item.led_by is None else self(item.led_by)
-                cleaned = quiet.record(item, kept=frozenset({"settles", "led_by"}))
-                return cleaned if way is item.led_by else replace(cleaned, led_by=way)
+                way = None if item.redirected_from is None else self(item.redirected_from)
+                cleaned = quiet.record(item, kept=frozenset({"settles", "redirected_from"}))
+                return cleaned if way is item.redirected_from else replace(cleaned, redirected_from=way)
             case Pause() | HostTraffic() | TlsResult():
                 return quiet.record(item)
         return item

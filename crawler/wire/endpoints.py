@@ -119,12 +119,12 @@ class _AllowedAddresses:
         return self
 
     def resolveHostName(self, receiver: Any, *args: Any, **kwargs: Any) -> Any:
-        sieve = _Sieve(receiver, self._refusal)
+        sieve = _AddressFilter(receiver, self._refusal)
         return self._reactor.nameResolver.resolveHostName(sieve, *args, **kwargs)
 
 
 @implementer(IResolutionReceiver)
-class _Sieve:
+class _AddressFilter:
     """Passes on the allowed addresses of a name."""
 
     def __init__(self, receiver: Any, refusal: Any) -> None:

@@ -195,7 +195,7 @@ class _BoundedProtocol(_LenientHTTP11ClientProtocol):
 
     def handshakeCompleted(self) -> None:
         """Send the request that was written before the handshake."""
-        self._go_out_soon()
+        self._flush_soon()
 
     def request(self, request: TxRequest) -> Deferred[IResponse]:
         if self.progress is not None:
@@ -205,16 +205,16 @@ class _BoundedProtocol(_LenientHTTP11ClientProtocol):
         response = super().request(request)
         assert self._parser is not None
         self._parser.__class__ = _BoundedParser
-        self._go_out()
+        self._flush()
         if ISSLTransport.providedBy(self.transport):
-            self._go_out_soon()
+            self._flush_soon()
         return response
 
-    def _go_out_soon(self) -> None:
+    def _flush_soon(self) -> None:
         """Send after the next turn of the event loop, because TLS collects the data until then."""
-        asyncio.get_running_loop().call_later(0, self._go_out)
+        asyncio.get_running_loop().call_later(0, self._flush)
 
-    def _go_out(self) -> None:
+    def _flush(self) -> None:
         """Write the buffered data now, not in the next turn of the event loop, which may come late."""
         transport: Any = self.transport
         while isinstance(transport, ProtocolWrapper):
@@ -376,9 +376,9 @@ class ExactDownloadHandler(HTTP11DownloadHandler):
             if response.status == _PROXY_AUTHENTICATION_REQUIRED and proxy:
                 raise ProxyFailed(f"the proxy {proxy} requires a log-in")
             header = header_of(response.headers, "Retry-After")
-            is_wish = response.status == 429 or response.status >= 500 or 300 <= response.status < 400
-            wish_s = retry_after_s(header, at=datetime.now(UTC).isoformat()) if is_wish else None
-            slot.report_answer(response.status, wish_s)
+            may_want_pause = response.status == 429 or response.status >= 500 or 300 <= response.status < 400
+            wanted_pause_s = retry_after_s(header, at=datetime.now(UTC).isoformat()) if may_want_pause else None
+            slot.report_answer(response.status, wanted_pause_s)
             return response
 
     def _sign(self, url: str, headers: TxHeaders) -> None:

@@ -311,7 +311,7 @@ def content(body: bytes, codings: Sequence[str], *, limit: int) -> Content:
     return Content(given, "; ".join(faults))
 
 
-class _Sips:
+class _PiecewiseBody:
     """A body read in small pieces, so that the ratio of its size to its content is known at any time."""
 
     def __init__(self, body: bytes) -> None:
@@ -326,7 +326,7 @@ class _Sips:
 
 def _decompress(body: bytes, compression: Compression, limit: int) -> Content | None:
     """Return the content of a body that was compressed once; None for a bomb."""
-    sips = _Sips(body)
+    sips = _PiecewiseBody(body)
     stream = DecompressedStream(sips, compression, SizeBudget(bytes_left=limit, members_left=1))
     data = bytearray()
     while piece := stream.read(PIECE_BYTES):

@@ -83,19 +83,19 @@ class Lookahead:
 
     def read(self, size: int, /) -> bytes:
         """Return the next *size* bytes, fewer only at the end of the stream."""
-        piece = self._some(size)
+        piece = self._read_once(size)
         if len(piece) in (0, size):
             return piece
         whole = io.BytesIO()  # joining a list of pieces would take twice the memory
         while piece:
             whole.write(piece)
-            piece = self._some(size - whole.tell())
+            piece = self._read_once(size - whole.tell())
         return whole.getvalue()
 
     def skip(self, size: int) -> int:
         """Skip *size* bytes; return how many there were."""
         left = size
-        while left > 0 and (piece := self._some(min(left, PIECE_BYTES))):
+        while left > 0 and (piece := self._read_once(min(left, PIECE_BYTES))):
             left -= len(piece)
         return size - left
 
@@ -115,13 +115,12 @@ class Lookahead:
         kept: list[bytes] = []
         bytes_left = keep_bytes
         while True:
-            found = mark.search(self._held, self._at)
-            mark_at = found.start() if found else -1
-            end = mark_at if found else max(len(self._held) - mark_bytes + 1, self._at)
+            match = mark.search(self._held, self._at)
+            end = match.start() if match else max(len(self._held) - mark_bytes + 1, self._at)
             kept.append(self._held[self._at : min(end, self._at + bytes_left)])
             bytes_left -= len(kept[-1])
             self._at = end
-            if mark_at >= 0:
+            if match:
                 break
             piece = self._stream.read(PIECE_BYTES)
             if not piece:
@@ -130,7 +129,7 @@ class Lookahead:
             self._held, self._at = self._held[self._at :] + piece, 0
         return b"".join(kept)
 
-    def _some(self, size: int) -> bytes:
+    def _read_once(self, size: int) -> bytes:
         """Return up to *size* bytes, from the buffer if it is not empty, else from the stream."""
         if size <= 0:
             return b""

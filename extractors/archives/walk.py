@@ -134,13 +134,13 @@ class _Walk:
     def __init__(self, limits: Limits, budget: SizeBudget) -> None:
         self._limits = limits
         self._budget = budget
-        self._left_out: Counter[tuple[str, str]] = Counter()
+        self._skipped: Counter[tuple[str, str]] = Counter()
         self._first: dict[tuple[str, str], str] = {}
         self._named: Counter[int] = Counter()
 
     def findings(self) -> Iterator[Finding]:
         """Yield the findings about skipped members, one for each reason."""
-        for (kind, reason), number in sorted(self._left_out.items()):
+        for (kind, reason), number in sorted(self._skipped.items()):
             first = self._first[kind, reason]
             yield Finding(kind, f"{first}: {reason}" if number == 1 else f"{number} times, first {first}: {reason}")
         if self._budget.is_out_of_bytes:
@@ -160,10 +160,10 @@ class _Walk:
         """Yield the document that *content* is, or the documents in it; *packed* are the layers that decompress it."""
         kind = archive_kind(content.peek(_HEAD_BYTES))
         if kind is None:
-            yield from self._whole(content, about, depth, packed)
+            yield from self._single_document(content, about, depth, packed)
             return
         if depth >= self._limits.depth:
-            self._leave_out("archive-limit", "too deeply nested, so not unpacked", about.name)
+            self._note_skipped("archive-limit", "too deeply nested, so not unpacked", about.name)
             return
         match kind:
             case ArchiveKind.ZIP:
@@ -176,12 +176,12 @@ class _Walk:
                 yield from self._decompress(content, _COMPRESSED[kind], about, depth)
         for layer in packed:
             if layer.damage:
-                self._leave_out("damaged", f"damaged ({layer.damage}); the readable parts were read", about.name)
+                self._note_skipped("damaged", f"damaged ({layer.damage}); the readable parts were read", about.name)
 
-    def _whole(
+    def _single_document(
         self, content: Lookahead, about: ArchiveMember, depth: int, packed: Sequence[Layer]
     ) -> Iterator[ArchiveMember]:
-        """Yield one document; an empty one only at the top level.
+        """Yield *content* as one document, an empty one only at the top level.
 
         A document over the limit is split into parts if its format consists of lines or records.
         """
@@ -208,7 +208,7 @@ class _Walk:
         if data or not depth:
             yield replace(about, name=self._unique(about.name), data=data, findings=tuple(findings))
         elif damage:
-            self._leave_out("unreadable", "too damaged to be unpacked", about.name)
+            self._note_skipped("unreadable", "too damaged to be unpacked", about.name)
 
     def _decompress(
         self, content: Lookahead, compression: Compression, about: ArchiveMember, depth: int
@@ -231,12 +231,12 @@ class _Walk:
         archive = open_zip(stream)
         if _is_package(stream, archive):
             stream.seek(0)
-            yield from self._whole(Lookahead(stream), about, depth, packed)
+            yield from self._single_document(Lookahead(stream), about, depth, packed)
             return
         if seekable is None and content.peek(1):
-            self._leave_out("cut-off", "only its beginning was unpacked", about.name)
+            self._note_skipped("cut-off", "only its beginning was unpacked", about.name)
         if archive is None:
-            self._leave_out("unreadable", "its directory is missing, damaged or too large", about.name)
+            self._note_skipped("unreadable", "its directory is missing, damaged or too large", about.name)
         else:
             yield from self._entries(zip_entries(archive, self._budget), about, depth)
 
@@ -244,9 +244,9 @@ class _Walk:
         for name, content in entries:
             within = member_inside(about, name) if name else about
             if isinstance(content, Finding):
-                self._leave_out(content.kind, content.detail, within.name)
+                self._note_skipped(content.kind, content.detail, within.name)
             elif not may_be_document(within):
-                self._leave_out("members-skipped", _NO_DOCUMENT, within.name)
+                self._note_skipped("members-skipped", _NO_DOCUMENT, within.name)
             else:
                 yield from self.document(Lookahead(content), within, depth=depth + 1, packed=(content,))
 
@@ -255,21 +255,21 @@ class _Walk:
         for record in warc.records(content, self._budget, keep_bytes=self._limits.member_bytes):
             is_empty = False
             if record.kind == "revisit":
-                self._leave_out("members-skipped", "it only records that the page had not changed", record.uri)
+                self._note_skipped("members-skipped", "it only records that the page had not changed", record.uri)
             payload = warc.payload(record)
             if payload is None:
                 continue
             page = _page(record, payload, about)
             if payload.fault:
-                self._leave_out("unreadable", payload.fault, page.name)
+                self._note_skipped("unreadable", payload.fault, page.name)
             elif payload.status is not None and not 200 <= payload.status < 300:
-                self._leave_out("members-skipped", "not a successful answer", page.name)
+                self._note_skipped("members-skipped", "not a successful answer", page.name)
             elif not may_be_document(page):
-                self._leave_out("members-skipped", _NO_DOCUMENT, page.name)
+                self._note_skipped("members-skipped", _NO_DOCUMENT, page.name)
             else:
                 yield from self._payload(payload, page, depth + 1)
         if is_empty:
-            self._leave_out("unreadable", "no record in it could be read", about.name)
+            self._note_skipped("unreadable", "no record in it could be read", about.name)
 
     def _payload(self, payload: warc.Payload, page: ArchiveMember, depth: int) -> Iterator[ArchiveMember]:
         """Yield the document in a record, decompressed as far as its declared encodings are real."""
@@ -287,8 +287,8 @@ class _Walk:
             content, layers = Lookahead(io.BytesIO(payload.content)), []
         yield from self.document(content, page, depth=depth, packed=layers)
 
-    def _leave_out(self, kind: str, reason: str, name: str) -> None:
-        self._left_out[kind, reason] += 1
+    def _note_skipped(self, kind: str, reason: str, name: str) -> None:
+        self._skipped[kind, reason] += 1
         self._first.setdefault((kind, reason), name)
 
     def _unique(self, name: str) -> str:

@@ -124,10 +124,10 @@ def _without_lone_surrogates(text: str) -> tuple[str, int]:
 
 
 def _blocks(text: str, *, are_records: bool = False) -> Iterator[Block]:
-    """Yield a block for each string that may name an ARK, values and keys (all of one name), without building a tree.
+    """Yield a block for each string in JSON *text* that may name an ARK, keys and repeated keys included, in order.
 
-    Events and an explicit stack are used, because the depth may be hostile. Several documents, one after the other, are
-    read as if each were alone.
+    The place of a block is its JSON Pointer; with *are_records*, after ``record:`` and the number of its document.
+    Events of a parser are read instead of a tree, because the depth may be hostile. *text* may hold several documents.
     """
     path: list[str | int] = []
     records = 0

@@ -16,7 +16,7 @@ import pandas as pd
 from sqlalchemy import ColumnElement, Connection, Select, false, literal, select, tuple_
 
 from crawler.history.ark_status import StatusPolicy
-from crawler.history.latest import has_followers, policy_of, rebuild_beside
+from crawler.history.latest import has_followers, policy_of, rebuild_in_temporary_tables
 from crawler.history.problems import problems_of
 from crawler.model.observations import Problem
 from crawler.model.schema import (
@@ -404,7 +404,7 @@ def timeline(connection: Connection, run_id: int) -> Timeline:
     The status after an earlier run is recomputed in temporary tables of the connection.
     """
     if run_id != NO_RUN and has_followers(connection, run_id):
-        rebuild_beside(connection, until=run_id)
+        rebuild_in_temporary_tables(connection, until=run_id)
     this = select(run.c.started_at, run.c.run_id).where(run.c.run_id == run_id).scalar_subquery()
     runs = load(
         connection,

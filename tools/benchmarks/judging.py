@@ -56,7 +56,7 @@ def _judge(path: Path, connection: Connection) -> None:
 
     with Store.open(path) as store:
         started = time.perf_counter()
-        judge_run(store, 1, store.cited_arks(1))
+        judge_run(store, 1, store.cited_targets(1))
         connection.send(time.perf_counter() - started)
 
 

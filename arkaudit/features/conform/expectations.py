@@ -38,7 +38,7 @@ from extractors.model.urls import split_url
 #: The largest number of redirects to the object.
 MOST_REDIRECTS = 5
 #: Outcomes that leave open whether the object is described.
-_UNTOLD = frozenset({MetadataOutcome.BLOCKED, MetadataOutcome.UNDETERMINED, MetadataOutcome.NOT_ASKED})
+_UNDECIDED = frozenset({MetadataOutcome.BLOCKED, MetadataOutcome.UNDETERMINED, MetadataOutcome.NOT_ASKED})
 #: Ends of redirects that lead nowhere.
 _ENDLESS = (ChainEnd.LOOP, ChainEnd.TOO_MANY_REDIRECTS)
 #: The longest time that a redirect may be cached.
@@ -145,11 +145,11 @@ def _gets_no_success(question: Question) -> Expectation:
     """Return the expectation that a name that can't exist gets no success, whatever its page says."""
 
     @_for_answer(question)
-    def is_told(answers: Answers, answer: AnswerFacts) -> Finding:
+    def is_refused(answers: Answers, answer: AnswerFacts) -> Finding:
         is_met = not answer.is_reached and answer.outcome is not ObjectOutcome.SERVER_ERROR
         return Finding(is_met, _status(answer))
 
-    return is_told
+    return is_refused
 
 
 def other_naan(answers: Answers) -> Finding:
@@ -301,7 +301,7 @@ def policy_says_something(answers: Answers) -> Finding:
 @_for_answer(Question.INFO)
 def description(answers: Answers, answer: AnswerFacts) -> Finding:
     judged = answers.verdict.metadata
-    is_met = None if judged.outcome in _UNTOLD else judged.outcome in DESCRIBED
+    is_met = None if judged.outcome in _UNDECIDED else judged.outcome in DESCRIBED
     return Finding(is_met, f"{judged.outcome.value}: {'; '.join(judged.evidence[:1])}")
 
 
@@ -396,7 +396,7 @@ def head_as_get(answers: Answers) -> Finding:
     if (unanswered := _no_answer(answers[Question.HEAD])) is not None and head.status not in (401, 403):
         return unanswered
     of_head, of_get = (
-        [(hop.status, (hop.location or "").partition("?")[0]) for hop in one.hops[:1]] for one in (head, get)
+        [(hop.status, (hop.location or "").partition("?")[0]) for hop in answer.hops[:1]] for answer in (head, get)
     )
     words = f"HEAD {head.hops[0].status}, GET {get.hops[0].status}" if head.hops and get.hops else "no answer"
     return Finding(of_head == of_get, words)

@@ -78,8 +78,8 @@ def probes(resolver: str, named: NamedArk, *, is_gone: bool = False, is_own: boo
     # Names that can't exist are asked in the form of the label that is tested.
     label = "ark:/" if named.written[4:5] == "/" else "ark:"
 
-    def probe(question: Question, asked: str, *, of: Ark = ark, method: str = "GET", **headers: str) -> Probe:
-        return Probe(of, url, question, asked, method, headers)
+    def probe(question: Question, asked: str, *, asked_ark: Ark = ark, method: str = "GET", **headers: str) -> Probe:
+        return Probe(asked_ark, url, question, asked, method, headers)
 
     if is_gone:
         yield probe(Question.TOMBSTONE, url)
@@ -89,15 +89,14 @@ def probes(resolver: str, named: NamedArk, *, is_gone: bool = False, is_own: boo
         yield probe(question, asked_url(url, question))
     control = control_ark(ark, base)
     unknown = f"{base}{label}{control.naan}/{control.name}"
-    yield probe(Question.CONTROL, unknown, of=control)
-    yield probe(Question.CONTROL_INFO, asked_url(unknown, Question.INFO), of=control)
+    yield probe(Question.CONTROL, unknown, asked_ark=control)
+    yield probe(Question.CONTROL_INFO, asked_url(unknown, Question.INFO), asked_ark=control)
     for question, asked in forms(url, ark):
         yield probe(question, asked)
     for question, written in _spellings(named.written):
         yield probe(question, base + written)
     for question, naan in ((Question.LONG_NAAN, LONG_NAAN), (Question.OTHER_NAAN, OTHER_NAAN)):
-        other = Ark(naan, ark.name)
-        yield probe(question, f"{base}{label}{naan}/{ark.name}", of=other)
+        yield probe(question, f"{base}{label}{naan}/{ark.name}", asked_ark=Ark(naan, ark.name))
     yield probe(Question.ODD_OCTETS, f"{base}{label}{ark.naan}/{ODD_OCTETS}")
     yield probe(Question.OVER_LONG, f"{base}{label}{ark.naan}/{'z' * OVER_LONG}")
     yield probe(Question.QUERY, f"{url}?{QUERY}")
@@ -122,8 +121,8 @@ def _spellings(written: str) -> Iterator[tuple[Question, str]]:
         return
     label, naan, name, rest = parts.groups()
     if naan.swapcase() != naan:
-        other = naan.upper() if naan != naan.upper() else naan.lower()
-        yield Question.OTHER_CASE_NAAN, f"{label}{other}/{name}{rest}"
+        swapped = naan.upper() if naan != naan.upper() else naan.lower()
+        yield Question.OTHER_CASE_NAAN, f"{label}{swapped}/{name}{rest}"
     if name.swapcase() != name:
         yield Question.OTHER_CASE, f"{label}{naan}/{name.swapcase()}{rest}"
     middle = (len(name) + 1) // 2

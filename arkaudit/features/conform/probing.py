@@ -39,12 +39,12 @@ class ConformanceTest:
 
     def in_other_form(self, observations: Iterable[Observation]) -> list[Probe]:
         """Return the probes of ARKs that the resolver knows only with the other form of the label."""
-        last = {(seen.request_url, seen.question): AnswerFacts(seen) for seen in observations}
+        last = {(answer.request_url, answer.question): AnswerFacts(answer) for answer in observations}
         again: list[Probe] = []
         for (url, question), answer in last.items():
-            other = last.get((url, Question.OTHER_LABEL))
-            if question is Question.OBJECT and not answer.is_reached and other is not None and other.is_reached:
-                named = NamedArk(answer.ark, other.asked_url.removeprefix(resolver_of(url)))
+            relabeled = last.get((url, Question.OTHER_LABEL))
+            if question is Question.OBJECT and not answer.is_reached and relabeled is not None and relabeled.is_reached:
+                named = NamedArk(answer.ark, relabeled.asked_url.removeprefix(resolver_of(url)))
                 again += (probe for probe in probes(self.resolver, named) if probe.question in self.questions)
         return again
 
@@ -54,8 +54,8 @@ def conformance_test(
 ) -> ConformanceTest:
     """Return the test of a resolver by working ARKs (*named*) and ARKs whose objects are *gone*.
 
-    *only* limits it to sections of the specification. If the resolver *is own*, a hundred more names beside the first
-    ARK are requested. Raises `UserMistake`.
+    *only* limits it to sections of the specification. If *is_own*, the resolver is the user's own,
+    and gets a hundred more names after the first ARK. Raises `UserMistake`.
     """
     for section in only:
         if not any(requirement.is_in(section) for requirement in requirements()):

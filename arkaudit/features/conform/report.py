@@ -74,7 +74,7 @@ def as_markdown(report: ConformanceReport) -> str:
 
 
 def as_page(report: ConformanceReport) -> str:
-    """Return an HTML page that can be published, with the requests behind each result."""
+    """Return an HTML page that can be published, with the requests for each result."""
     return _rendered("conformance.html.j2", report)
 
 
@@ -83,8 +83,8 @@ def _rendered(name: str, report: ConformanceReport) -> str:
 
 
 def as_json(report: ConformanceReport) -> str:
-    """Return all results as JSON, with the requests behind each outcome."""
-    met, told = score(report.results)
+    """Return all results as JSON, with the requests for each outcome."""
+    met, tested = score(report.results)
     rows = [
         {
             "number": result.requirement.number,
@@ -100,7 +100,7 @@ def as_json(report: ConformanceReport) -> str:
         }
         for result in report.results
     ]
-    document = {"resolver": report.resolver, "met": met, "told": told, "requirements": rows}
+    document = {"resolver": report.resolver, "met": met, "told": tested, "requirements": rows}
     return json_text(document)
 
 

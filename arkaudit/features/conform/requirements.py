@@ -132,8 +132,8 @@ def results(observations: Iterable[Observation], only: Sequence[str] = ()) -> It
         worst = min(outcomes, key=_WORST_FIRST.index, default=RequirementOutcome.NOT_ASKED)
         same = [result for result in of_requirement if result.outcome is worst]
         reasons = dict.fromkeys(reason for result in same for reason in result.reasons)
-        seen = tuple(answer for result in same for answer in result.observations)
-        yield RequirementResult(requirement, worst, tuple(reasons)[:_MOST_REASONS], seen)
+        observations_ = tuple(answer for result in same for answer in result.observations)
+        yield RequirementResult(requirement, worst, tuple(reasons)[:_MOST_REASONS], observations_)
 
 
 def _results_in_time(wanted: Sequence[Requirement], answers: Answers) -> list[RequirementResult]:
@@ -214,7 +214,7 @@ def _compare_one(ark: Ark, answers: Mapping[tuple[str, Question], Observation], 
         return Comparison(ark, NOT_COMPARED, _words(was), _words(now))
     if (was.end, was.status) != (now.end, now.status):
         return Comparison(ark, "status", _words(was), _words(now))
-    places = [_place(answer, url) for answer, url in ((was, old), (now, new))]
+    places = [_destination(answer, url) for answer, url in ((was, old), (now, new))]
     if places[0] != places[1]:
         return Comparison(ark, "target", *places)
     was, now = (answers.get((url, Question.INFO)) for url in (old, new))
@@ -228,8 +228,8 @@ def _compare_one(ark: Ark, answers: Mapping[tuple[str, Question], Observation], 
 def _is_comparable(answer: Observation) -> bool:
     """Return True if an answer can be compared: the resolver neither failed nor refused access."""
     facts = AnswerFacts(answer)
-    is_told = facts.is_answered or answer.end is ChainEnd.NON_WEB
-    return is_told and not facts.is_failing and not facts.keeps_out
+    has_answer = facts.is_answered or answer.end is ChainEnd.NON_WEB
+    return has_answer and not facts.is_failing and not facts.keeps_out
 
 
 def _words(answer: Observation | None) -> str:
@@ -238,7 +238,7 @@ def _words(answer: Observation | None) -> str:
     return str(answer.status) if answer.end is ChainEnd.ANSWERED else answer.end.value
 
 
-def _place(answer: Observation, url: str) -> str:
+def _destination(answer: Observation, url: str) -> str:
     """Return the final URL; for a page of the resolver itself its title, because its address differs."""
     is_own = authority_of(answer.final_url) == authority_of(url)
     return f"its own page “{answer.title or ''}”" if is_own else answer.final_url

@@ -11,10 +11,10 @@ from scrapy.http import Response
 from arkaudit.features.conform.plan import Probe
 from crawler.model.crawl_requests import CrawlRequest
 from crawler.model.observations import Observation
-from crawler.model.resolving import PASSING_STATUSES, Patience, next_attempt, sendable
+from crawler.model.resolving import PASSING_STATUSES, Patience, attempt_wait_s, sendable
 from crawler.spiders.arks_spider import observe
 from crawler.spiders.auditing import AuditSpider
-from crawler.spiders.conversation import Ask
+from crawler.spiders.conversation import QuestionToSend
 from crawler.store.feeding import Bounds
 from crawler.store.frontier import SettledEntry
 
@@ -42,9 +42,9 @@ class ConformanceSpider(AuditSpider):
     async def begin(self) -> AsyncIterator[Request]:
         async for entry in self.feed.entries():
             url = entry.crawl_request.url
-            last = {seen.question: seen for seen in self.store.observations_at(self.run_id, url)}
+            last = {answer.question: answer for answer in self.store.observations_at(self.run_id, url)}
             left = [(probe, last.get(probe.question)) for probe in self._probes.get(url, ())]
-            left = [one for one in left if self._wait_s(*one) is not None]
+            left = [pair for pair in left if self._wait_s(*pair) is not None]
             self._open[url] = len(left)
             for probe, after in left:
                 yield self._request(probe, after)
@@ -56,13 +56,13 @@ class ConformanceSpider(AuditSpider):
         if last is None:
             return 0.0
         if probe.times == 1:
-            return next_attempt(last, self._patience)
+            return attempt_wait_s(last, self._patience)
         is_refused = last.status is None or last.status in PASSING_STATUSES
         return None if is_refused or last.attempt >= probe.times else 0.0
 
     def _request(self, probe: Probe, after: Observation | None = None, wait_s: float = 0.0) -> Request:
         url = probe.url if after is None or probe.times == 1 else f"{probe.url}{after.attempt}"
-        ask = Ask(probe.ark, probe.request_url, probe.question, url, after, wait_s)
+        ask = QuestionToSend(probe.ark, probe.request_url, probe.question, url, after, wait_s)
         return Request(
             sendable(ask.url),
             method=probe.method,
@@ -75,7 +75,7 @@ class ConformanceSpider(AuditSpider):
         )
 
     async def on_answer(
-        self, request: Request, response: Response | None, ask: Ask, probe: Probe
+        self, request: Request, response: Response | None, ask: QuestionToSend, probe: Probe
     ) -> AsyncIterator[Observation]:
         observation = await observe(ask, request, response, self.answers)
         is_unsent = ask.after is not None and not any(hop.sent for hop in observation.hops)

@@ -146,17 +146,17 @@ class ParquetFile:
                 try:
                     arrays.append(pa.array(cells, field.type))
                 except UnicodeEncodeError:
-                    arrays.append(pa.array([_sound(cell) for cell in cells], field.type))
+                    arrays.append(pa.array([_encodable(cell) for cell in cells], field.type))
             self._writer.write_table(pa.table(arrays, schema=self._schema))
             self._rows, self._weight = [], 0
 
 
-def _sound(cell: Any) -> Any:
+def _encodable(cell: Any) -> Any:
     """Return a text, or a list of texts, with lone surrogates escaped, which UTF-8 can't encode.
 
-    >>> _sound("a\\ud800"), _sound(["\\udcff"]), _sound(None)
+    >>> _encodable("a\\ud800"), _encodable(["\\udcff"]), _encodable(None)
     ('a\\\\ud800', ['\\\\udcff'], None)
     """
     if isinstance(cell, list):
-        return [_sound(text) for text in cell]
+        return [_encodable(text) for text in cell]
     return cell.encode("utf-8", "backslashreplace").decode() if isinstance(cell, str) else cell

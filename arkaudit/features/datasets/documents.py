@@ -79,15 +79,15 @@ class DatasetDocuments:
         """
         at = now()
         for documents, *others in zip(*map(self._parts_of, DATASET_TABLES), strict=True):
-            cited, found = map(_by_document, others)
+            cited, findings = map(_by_document, others)
             for document in documents.to_pylist():
                 name = document["document"]
                 with self._require_own_values(f"the rows about {name}"):
-                    record = _record(document, cited.pop(name, []), found.pop(name, []), resolver, at)
+                    record = _record(document, cited.pop(name, []), findings.pop(name, []), resolver, at)
                 yield record
             for name in cited:
                 raise UserMistake(f"{self.place} can't be read: it has citations of {name}, but not this document")
-            self.notes += [(name, _finding_of(row)) for name, rows in sorted(found.items()) for row in rows]
+            self.notes += [(name, _finding_of(row)) for name, rows in sorted(findings.items()) for row in rows]
 
     def _parts_of(self, table: DatasetTable) -> Iterator[pa.Table]:
         """Yield the rows of each file of *table*. Raises `UserMistake` for another file."""

@@ -75,7 +75,9 @@ class DatasetMaker:
         Raises `DatasetError`, OSError if the storage fails, and `UserMistake`.
         """
         storage = self.storage
-        done, left = done_and_left(parts_read(storage), files, folders, place=storage.place, part_bytes=part_bytes)
+        done, left = done_and_left(
+            parts_read(storage), files, folders, location=storage.location, part_bytes=part_bytes
+        )
         read = self._read(done, left)
         learned = self._submit(evidence_in, read)
         [(_, (digest, unreadable))] = self._answers(_summary, {"evidence": (learned,)})
@@ -120,11 +122,11 @@ class DatasetMaker:
         """Decide the parts that are not done yet, and return the files of each table."""
         storage = self.storage
         sources = {name: decided_source(name, digest) for name in read}
-        found = [finished_files(storage, table.name) for table in DATASET_TABLES]
+        finished = [finished_files(storage, table.name) for table in DATASET_TABLES]
         decided: dict[str, list[TableFile]] = {
-            name: [table_file(storage, files[source]) for files in found]
+            name: [table_file(storage, files[source]) for files in finished]
             for name, source in sources.items()
-            if all(source in files for files in found)
+            if all(source in files for files in finished)
         }
         self.progress.stage("parts decided", len(read), done=len(decided))
         calls = {name: (sources[name], name, learned) for name in read if name not in decided}
@@ -165,7 +167,7 @@ class DatasetMaker:
         key = f"{function.__name__}-{uuid4().hex}"
         return self.client.submit(
             call_as,
-            *(fingerprint(), dict(DECLARED), dict(PLUGIN_FORMATS), self.storage.place, function, *arguments),
+            *(fingerprint(), dict(DECLARED), dict(PLUGIN_FORMATS), self.storage.location, function, *arguments),
             key=key,
             retries=_RETRIES,
         )
@@ -175,11 +177,11 @@ def call_as(
     expected: tuple[str, ...],
     declared: Mapping[str, bool],
     formats: Mapping[str, DocumentFormat],
-    place: str,
+    location: str,
     function: Callable[..., Any],
     *arguments: Any,
 ) -> Any:
-    """Call *function* with the storage at *place* and *arguments* in a worker, as the command would.
+    """Call *function* with the storage at *location* and *arguments* in a worker, as the command would.
 
     The worker gets the *declared* check characters and the *formats* of plug-ins.
 
@@ -188,9 +190,9 @@ def call_as(
     declare(declared)
     add_formats(formats)
     if fingerprint() != expected:
-        found = "; ".join(entry for entry in fingerprint() if entry not in expected)
-        raise UserMistake(f"it has {found}, unlike this command")
-    return function(Storage(place), *arguments)
+        differing = "; ".join(entry for entry in fingerprint() if entry not in expected)
+        raise UserMistake(f"it has {differing}, unlike this command")
+    return function(Storage(location), *arguments)
 
 
 def _read_here(storage: Storage, part: Part, folder: str) -> str:

@@ -130,10 +130,10 @@ def _check_place(storage: Storage) -> None:
     work = {f"work/{name}" for name in storage.names("work")}
     own = {MANIFEST, "work/", *(f"{table}/" for table in tables)}
     if not there <= own or (there and not work & {_LOCK, f"{READ}/"}) or not work <= {_LOCK, f"{READ}/", f"{SCRATCH}/"}:
-        raise UserMistake(f"{storage.place} is neither empty nor a dataset")
+        raise UserMistake(f"{storage.location} is neither empty nor a dataset")
     for name in ("work", READ, SCRATCH, *tables):
-        if not is_object(storage.place) and Path(storage.place, name).is_symlink():
-            raise UserMistake(f"{storage.place}/{name} is a link, which a dataset must not contain")
+        if not is_object(storage.location) and Path(storage.location, name).is_symlink():
+            raise UserMistake(f"{storage.location}/{name} is a link, which a dataset must not contain")
 
 
 @contextmanager

@@ -71,8 +71,8 @@ class Manifest:
 
 def is_sound(storage: Storage, name: str) -> bool:
     """Return True if a finished file has the content that its name promises. Raises FileNotFoundError."""
-    found = FINISHED_FILE.fullmatch(name.rpartition("/")[2])
-    return found is not None and storage.digest(name).startswith(found[2])
+    match = FINISHED_FILE.fullmatch(name.rpartition("/")[2])
+    return match is not None and storage.digest(name).startswith(match[2])
 
 
 def damage_in(storage: Storage, manifest: Manifest) -> Iterator[str]:
@@ -93,6 +93,6 @@ def manifest_in(storage: Storage) -> Manifest:
             return Manifest.of_bytes(file.read())
     except FileNotFoundError:
         begun = " yet: the command that makes it has not finished" if storage.names("work") else ""
-        raise UserMistake(f"{storage.place} is not a dataset{begun}") from None
+        raise UserMistake(f"{storage.location} is not a dataset{begun}") from None
     except ValueError as problem:
-        raise UserMistake(f"{storage.place}/{MANIFEST} can't be read: {problem}") from None
+        raise UserMistake(f"{storage.location}/{MANIFEST} can't be read: {problem}") from None

@@ -92,13 +92,13 @@ def done_and_left(
     files: Collection[InputFile],
     folders: Collection[FolderFinding],
     *,
-    place: str,
+    location: str,
     part_bytes: int = PART_BYTES,
 ) -> tuple[dict[str, Part], list[Part]]:
     """Return the names of read parts that are of use for *files* and *folders*, and the parts left to read.
 
     A part is read again if one of its files has changed, or if the programs differ. Raises `UserMistake` if *done* at
-    *place* have a file that is not among *files*.
+    *location* have a file that is not among *files*.
     """
     given = {file.name for file in files}
     left, new_folders = set(files), dict.fromkeys(folders)
@@ -107,7 +107,7 @@ def done_and_left(
         for file in part.files:
             if file.name not in given:
                 raise UserMistake(
-                    f"{file.name} is in {place}, but the command does not name it, or it is no longer there: "
+                    f"{file.name} is in {location}, but the command does not name it, or it is no longer there: "
                     "name all files of the dataset, or make a new dataset"
                 )
         if part.made_by == fingerprint() and left.issuperset(part.files) and new_folders.keys() >= {*part.folders}:

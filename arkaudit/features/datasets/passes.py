@@ -48,11 +48,11 @@ def finished_files(storage: Storage, folder: str) -> dict[str, str]:
     files = {}
     for file in storage.names(folder):
         name = f"{folder}/{file}"
-        found = FINISHED_FILE.fullmatch(file)
-        if found is None or found[3]:
+        match = FINISHED_FILE.fullmatch(file)
+        if match is None or match[3]:
             continue
         if is_sound(storage, name):
-            files[found[1]] = name
+            files[match[1]] = name
         else:
             say(f"{name} is damaged; its part is made again")
     return files
@@ -87,7 +87,7 @@ def read_part(storage: Storage, part: Part, executor: WorkerExecutor, folder: st
     Raises OSError and `DatasetError` if the storage fails.
     """
     about_folders = (Document(name, (), (finding,), is_folder=True) for name, finding in part.folders)
-    parts = chain(about_folders, (found for file in part.files for found in _parts_of(file, folder)))
+    parts = chain(about_folders, (document for file in part.files for document in _parts_of(file, folder)))
     summaries = parts_reader(executor, summary_with_origin).results(parts, part_weight)
     return _write_summaries(storage, part, chain.from_iterable(summaries))
 
@@ -140,10 +140,10 @@ def summary_with_origin(part: two_passes.Part, extraction: Extraction | None) ->
     """Return the summary of the document that *part* is, or that *extraction* read from it, with its origin."""
     origin = Origin(part.name)
     if isinstance(part, ArchiveMember):
-        found: Iterable[str | None] = ()
+        page_resolvers: Iterable[str | None] = ()
         if extraction is not None and part.url is not None:
-            found = relative_resolvers(extraction.mentions, extraction.reading, part.url)
-        resolvers = {index: resolver for index, resolver in enumerate(found) if resolver is not None}
+            page_resolvers = relative_resolvers(extraction.mentions, extraction.reading, part.url)
+        resolvers = {index: resolver for index, resolver in enumerate(page_resolvers) if resolver is not None}
         digest = hashlib.sha256(part.data).hexdigest()
         origin = Origin(part.source, part.url, len(part.data), digest, resolvers)
     return DocumentSummary.of(replace(document_of(part, extraction), origin=origin))
@@ -191,8 +191,8 @@ def decide_part(storage: Storage, source: str, read_file: str, learned: DatasetE
                     name = rows[DOCUMENTS.name][0][0]
                     rows[DOCUMENTS.name] = [] if name in archives else rows[DOCUMENTS.name]
                     archives.add(name)
-                for table, some in rows.items():
-                    files[table].add(some)
+                for table, table_rows in rows.items():
+                    files[table].add(table_rows)
         return [table_file(storage, _publish(storage, scratch, table, source)) for table, scratch in scratches.items()]
 
 

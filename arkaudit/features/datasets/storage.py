@@ -54,10 +54,10 @@ def objects_at(url: str) -> list[InputFile]:
         files, path = file_system(url)
         below = fs.FileSelector(path.rstrip("/"), recursive=True, allow_not_found=True)
         entries = [files.get_file_info(path), *files.get_file_info(below)]
-        found = [entry for entry in entries if entry.type is fs.FileType.File]
-    if not found:
+        objects = [entry for entry in entries if entry.type is fs.FileType.File]
+    if not objects:
         raise UserMistake(f"there is no object at {url}")
-    return [InputFile(f"{_SCHEME}{entry.path}", entry.size, str(entry.mtime_ns)) for entry in found]
+    return [InputFile(f"{_SCHEME}{entry.path}", entry.size, str(entry.mtime_ns)) for entry in objects]
 
 
 @contextmanager
@@ -70,16 +70,16 @@ def object_copy(url: str) -> Iterator[Path]:
         yield copy
 
 
-def file_system(place: str) -> tuple[fs.FileSystem, str]:
+def file_system(location: str) -> tuple[fs.FileSystem, str]:
     """Return Arrow's file system for a path or URL, and the path in it. Raises `UserMistake` for an invalid URL."""
-    if not is_object(place):
-        return fs.LocalFileSystem(), str(Path(place).absolute())
-    path = place.removeprefix(_SCHEME)
+    if not is_object(location):
+        return fs.LocalFileSystem(), str(Path(location).absolute())
+    path = location.removeprefix(_SCHEME)
     bucket = path.partition("/")[0]
     if "@" in bucket:
         raise UserMistake("put keys into the environment (AWS_ACCESS_KEY_ID …), not into an address")
     if not bucket:
-        raise UserMistake(f"{place!r} has no bucket")
+        raise UserMistake(f"{location!r} has no bucket")
     return bucket_files(bucket), path
 
 
@@ -90,14 +90,14 @@ def bucket_files(bucket: str) -> fs.FileSystem:
 
 
 @contextmanager
-def network_errors(place: str) -> Iterator[None]:
+def network_errors(location: str) -> Iterator[None]:
     """Raise `DatasetError` for an OSError of object storage."""
     try:
         yield
     except OSError as problem:
-        if not is_object(place):
+        if not is_object(location):
             raise
-        raise DatasetError(f"{place}: {reason_of(problem)}") from None
+        raise DatasetError(f"{location}: {reason_of(problem)}") from None
 
 
 def reason_of(problem: BaseException) -> str:
@@ -110,25 +110,25 @@ SCRATCH = "work/scratch"
 
 
 class Storage:
-    """Files below a folder or a prefix by names with slashes, and scratch files, which `put` moves to their place.
+    """Files below a folder or a prefix by names with slashes, and scratch files, which `put` moves to their names.
 
     All methods raise OSError.
     """
 
-    def __init__(self, place: str) -> None:
-        if "://" in place and not is_object(place):
-            raise UserMistake(f"a dataset needs a folder or s3://BUCKET/PREFIX, not {place}")
-        if not is_object(place) and path_exists(Path(place)) and not is_folder(Path(place)):
-            raise UserMistake(f"{place} is not a folder, which a dataset needs")
-        self.place = place.rstrip("/") if is_object(place) else str(Path(place).absolute())
+    def __init__(self, location: str) -> None:
+        if "://" in location and not is_object(location):
+            raise UserMistake(f"a dataset needs a folder or s3://BUCKET/PREFIX, not {location}")
+        if not is_object(location) and path_exists(Path(location)) and not is_folder(Path(location)):
+            raise UserMistake(f"{location} is not a folder, which a dataset needs")
+        self.location = location.rstrip("/") if is_object(location) else str(Path(location).absolute())
         """The folder or URL, for another process that opens it."""
-        self._files, self._root = file_system(self.place)
+        self._files, self._root = file_system(self.location)
 
     def names(self, folder: str) -> list[str]:
         """Return the sorted names in a folder, without its path; those of folders end with a slash."""
         inside = fs.FileSelector(f"{self._root}/{folder}".rstrip("/"), allow_not_found=True)
-        found = self._files.get_file_info(inside)
-        return sorted(entry.base_name + "/" * (entry.type is fs.FileType.Directory) for entry in found)
+        entries = self._files.get_file_info(inside)
+        return sorted(entry.base_name + "/" * (entry.type is fs.FileType.Directory) for entry in entries)
 
     def open(self, name: str) -> pa.NativeFile:
         """Open a file for reading. Raises FileNotFoundError if it is missing, or not a file."""
@@ -145,7 +145,7 @@ class Storage:
     @contextmanager
     def scratch(self) -> Iterator[Path]:
         """Give the path of a new local file, and remove the file afterwards if it is still there."""
-        folder = Path(tempfile.gettempdir() if is_object(self.place) else f"{self.place}/{SCRATCH}")
+        folder = Path(tempfile.gettempdir() if is_object(self.location) else f"{self.location}/{SCRATCH}")
         folder.mkdir(parents=True, exist_ok=True)
         path = folder / secrets.token_hex(8)
         try:
@@ -154,11 +154,11 @@ class Storage:
             path.unlink(missing_ok=True)
 
     def put(self, scratch: Path, name: str) -> None:
-        """Move a scratch file to its place, atomically; in a folder it is durable then."""
-        if is_object(self.place):
+        """Move a scratch file to its final *name*, atomically; in a folder it is durable then."""
+        if is_object(self.location):
             fs.copy_files(str(scratch), f"{self._root}/{name}", destination_filesystem=self._files)
             return
-        target = Path(self.place, name)
+        target = Path(self.location, name)
         make_folder(target.parent)
         put_in_place((scratch, target))
 

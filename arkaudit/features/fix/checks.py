@@ -9,7 +9,7 @@ from pathlib import Path
 
 from sqlalchemy import Connection, select
 
-from arkaudit.features.fix.corrections import Correction, Kind, escape_refusal, place_of
+from arkaudit.features.fix.corrections import Correction, Kind, escape_refusal, location_of
 from crawler.history.ark_status import StatusPolicy
 from crawler.history.latest import policy_of
 from crawler.model import schema
@@ -68,7 +68,7 @@ class Checks:
         pair = ark, request_url(mention.repaired, mention.resolver, GLOBAL_RESOLVER)
         if pair in self.listed:
             kind, correct, because = self.listed[pair]
-            yield Correction(written, correct or written, ark, (kind,), because, place_of(mention))
+            yield Correction(written, correct or written, ark, (kind,), because, location_of(mention))
         address = self.addresses.get(pair) if mention.resolver is not None else None
         kind, because = Kind.MOVED, "the cited resolver fails; the ARK works at this one"
         if address == _with_https(pair[1]):
@@ -80,7 +80,7 @@ class Checks:
         refusal = escape_refusal(written, address)
         if host not in registered | self.hosts:
             refusal = f"neither you (--host) nor the NAAN registry names {host}"
-        yield Correction(written, address, ark, (kind,), because, place_of(mention), refusal)
+        yield Correction(written, address, ark, (kind,), because, location_of(mention), refusal)
 
 
 def _with_https(url: str) -> str:

@@ -122,9 +122,9 @@ def fix(
             say(f"{file.path}: not corrected: {file.problem}", level=logging.WARNING)
             problems += 1
             continue
-        _list(file.path, (*file.corrections, *(other for other in file.others if other.refusal != UNCERTAIN)))
+        _list(file.path, (*file.corrections, *(listed for listed in file.unwritten if listed.refusal != UNCERTAIN)))
         corrected[file.path] += len(file.corrections)
-        refusals.update(other.refusal for other in file.others)
+        refusals.update(unwritten.refusal for unwritten in file.unwritten)
     if patch is not None:
         rows.write_file(patch, b"".join(diffs))
     if unread and len(unread) == len(files):
@@ -141,10 +141,14 @@ def fix(
 
 def _list(path: Path, corrections: Iterable[Correction]) -> None:
     """Print a line for each of *corrections*."""
-    for one in corrections:
-        refusal = f"; not written: {one.refusal}" if one.refusal else ""
-        change = one.written if one.correct == one.written else f"{one.written} -> {one.correct}"
-        line = f"{path}: {one.place}: {change} ({', '.join(one.kinds)}: {one.because}){refusal}"
+    for correction in corrections:
+        refusal = f"; not written: {correction.refusal}" if correction.refusal else ""
+        change = (
+            correction.written
+            if correction.correct == correction.written
+            else f"{correction.written} -> {correction.correct}"
+        )
+        line = f"{path}: {correction.location}: {change} ({', '.join(correction.kinds)}: {correction.because}){refusal}"
         rows.write(escape_invisible(line) + "\n", sys.stdout)
 
 

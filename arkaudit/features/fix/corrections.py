@@ -75,7 +75,7 @@ class Correction:
     """The ARK in normal form, before and after the correction."""
     kinds: tuple[Kind, ...]
     because: str
-    place: str = ""
+    location: str = ""
     """Line, page, or part of the document."""
     refusal: str = ""
     """Why it is not written; empty if it is."""
@@ -104,10 +104,10 @@ def spelling_correction(mention: Mention) -> Correction | None:
     else:
         refusal = escape_refusal(written, correct)
     because = f"it has {', '.join(dict.fromkeys(faults))}"
-    return Correction(written, correct, str(mention.ark), (Kind.SPELLING,), because, place_of(mention), refusal)
+    return Correction(written, correct, str(mention.ark), (Kind.SPELLING,), because, location_of(mention), refusal)
 
 
-def place_of(mention: Mention) -> str:
+def location_of(mention: Mention) -> str:
     """Return the page of a mention, or its place in the document."""
     return mention.place if mention.page is None else f"p. {mention.page}"
 

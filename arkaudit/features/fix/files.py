@@ -46,7 +46,7 @@ class FixedFile:
     """The same as characters; None if no part of it may be written."""
     corrections: list[Correction] = field(default_factory=list)
     """Corrections to write, in the order of their places."""
-    others: list[Correction] = field(default_factory=list)
+    unwritten: list[Correction] = field(default_factory=list)
     """Corrections that are not written, each with the reason."""
     problem: str = ""
     """Why the file was not read, or can't be corrected; empty otherwise."""
@@ -81,7 +81,7 @@ def fixed_files(
             path, is_member = owners[number]
             file = FixedFile(path)
             _correct(file, document, kinds, checks, is_member=is_member)
-            if file.corrections or file.others or file.problem:
+            if file.corrections or file.unwritten or file.problem:
                 yield file
 
 
@@ -101,8 +101,8 @@ def _correct(
     if document.summary.is_unreadable and not document.summary.is_folder:
         file.problem, file.is_unread = document.summary.findings[0].detail, True
         return
-    proposals = [each for mention in document.value for each in _proposals(mention, kinds, checks)]
-    file.others = [proposal for proposal in proposals if proposal.refusal]
+    proposals = [proposal for mention in document.value for proposal in _proposals(mention, kinds, checks)]
+    file.unwritten = [proposal for proposal in proposals if proposal.refusal]
     wanted = [proposal for proposal in proposals if not proposal.refusal]
     if not wanted:
         return
@@ -111,11 +111,11 @@ def _correct(
             raise Unfixable("archives are only listed")
         with cpu_limit(READING_CPU_S):
             by_text = {(proposal.written, proposal.correct): proposal for proposal in wanted}
-            _place(file, by_text.values(), Evidence.from_arks(mention.ark for mention in document.value))
+            _locate(file, by_text.values(), Evidence.from_arks(mention.ark for mention in document.value))
     except OSError as problem:
         file.problem = problem.strerror or str(problem)
     except Unfixable as problem:
-        file.others += [replace(proposal, refusal=str(problem)) for proposal in wanted]
+        file.unwritten += [replace(proposal, refusal=str(problem)) for proposal in wanted]
     except OverBudget:
         file.problem = f"finding its places takes more than {READING_CPU_S:g} s of CPU time"
 
@@ -138,8 +138,11 @@ def _proposals(mention: Mention, kinds: Collection[Kind], checks: Checks | None)
         yield written
 
 
-def _place(file: FixedFile, wanted: Iterable[Correction], evidence: Evidence) -> None:
-    """Add the *wanted* corrections at each of their places in the file. Raises `Unfixable` if none can be found."""
+def _locate(file: FixedFile, wanted: Iterable[Correction], evidence: Evidence) -> None:
+    """Add the *wanted* corrections to *file* at each occurrence of their citation, with their edits or refusals.
+
+    Raises `Unfixable` for a binary file, and OSError.
+    """
     file.old = file.path.read_bytes()
     left_out, refusal = None, ""
     try:
@@ -153,34 +156,34 @@ def _place(file: FixedFile, wanted: Iterable[Correction], evidence: Evidence) ->
             raise
         source, refusal = Source(file.old), str(problem)
     file.source = source
-    placed = [each for correction in wanted for each in _at_places(source, correction, left_out, evidence)]
+    located = [pair for correction in wanted for pair in _at_occurrences(source, correction, left_out, evidence)]
     line, counted, done = 1, 0, 0
-    for start, correction in sorted(placed, key=lambda each: each[0]):
+    for start, correction in sorted(located, key=lambda pair: pair[0]):
         line += source.text.count("\n", counted, start)
         counted = start
-        place = f"line {line}" if correction.edits else correction.place
+        location = f"line {line}" if correction.edits else correction.location
         conflict = "another correction is at its place" if start < done else ""
-        correction = replace(correction, place=place, refusal=refusal or correction.refusal or conflict)
+        correction = replace(correction, location=location, refusal=refusal or correction.refusal or conflict)
         if correction.refusal:
-            file.others.append(correction)
+            file.unwritten.append(correction)
         else:
             done = correction.edits[-1].end
             file.corrections.append(correction)
 
 
-def _at_places(
+def _at_occurrences(
     source: Source, correction: Correction, left_out: LeftOut | None, evidence: Evidence
 ) -> Iterator[tuple[int, Correction]]:
-    """Yield a correction for each of its places, with the offset; it has edits, or a refusal."""
-    places = list(source.places(correction.written))
-    if not places:
+    """Yield the offset of each occurrence of the written citation, and the correction with its edits or its refusal."""
+    occurrences = list(source.occurrences(correction.written))
+    if not occurrences:
         yield 0, replace(correction, refusal="its place in the file was not found")
-    for place in places:
-        refusal = left_out.reason(place) if left_out else ""
-        if left_out and not refusal and not is_proved(place, correction, evidence):
+    for occurrence in occurrences:
+        refusal = left_out.reason(occurrence) if left_out else ""
+        if left_out and not refusal and not is_proved(occurrence, correction, evidence):
             refusal = "reading the file again would give another result"
-        edits = tuple(place.edits(correction.written, correction.correct))
-        yield place.start, replace(correction, edits=edits, refusal=refusal)
+        edits = tuple(occurrence.edits(correction.written, correction.correct))
+        yield occurrence.start, replace(correction, edits=edits, refusal=refusal)
 
 
 def _refuse_sealed(path: Path) -> None:

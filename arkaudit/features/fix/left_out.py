@@ -10,7 +10,7 @@ from pathlib import PurePath
 
 from arkaudit.features.fix import regions
 from arkaudit.features.fix.regions import CODE, QUOTATION, Region
-from arkaudit.features.fix.sources import Place, Unfixable
+from arkaudit.features.fix.sources import Occurrence, Unfixable
 from extractors.model.formats import FORMATS, Format
 from extractors.readers.plain import HUNK
 
@@ -139,9 +139,9 @@ class LeftOut:
         self._regions = list(regions.without_overlaps(form.left_out(text)))
         self._starts = [start for start, _, _ in self._regions]
 
-    def reason(self, place: Place) -> str:
-        """Return why a place is left out; empty if it may be written."""
-        source, start, end = place.source, place.start, place.end
+    def reason(self, occurrence: Occurrence) -> str:
+        """Return why an occurrence is left out; empty if it may be written."""
+        source, start, end = occurrence.source, occurrence.start, occurrence.end
         following = bisect_right(self._starts, end - 1)
         if following and self._regions[following - 1][1] > start:
             return self._regions[following - 1][2]
@@ -149,34 +149,36 @@ class LeftOut:
         if (before and _OUTER_ADDRESS.search(before[0])) or source.count("://", start, end) > 1:
             return "it is within another address"
         is_markup = self._form.format in (Format.HTML, Format.XML, Format.MARKDOWN)
-        if is_markup and _TAG_BEGINS.match(place.tag):
-            return _reason_in_tag(place)
+        if is_markup and _TAG_BEGINS.match(occurrence.tag):
+            return _reason_in_tag(occurrence)
         if self._form.format is Format.TABULAR:
-            return _reason_in_table(place)
+            return _reason_in_table(occurrence)
         if not self._form.is_prose:
             return ""
         first = max(0, start - _AROUND)
         text = source[first : end + _AROUND]
         if is_markup:
-            if _is_value(place):
+            if _is_value(occurrence):
                 return IDENTIFIER
             text = _TAG.sub(_blank, text)
         return _reason_in_prose(text, start - first, end - first)
 
 
-def _reason_in_tag(place: Place) -> str:
-    attribute = _ATTRIBUTE.search(place.tag)
-    if attribute is None or attribute[1].lower() not in _ADDRESSES or not _LINKS.match(place.tag):
+def _reason_in_tag(occurrence: Occurrence) -> str:
+    attribute = _ATTRIBUTE.search(occurrence.tag)
+    if attribute is None or attribute[1].lower() not in _ADDRESSES or not _LINKS.match(occurrence.tag):
         return ATTRIBUTE
-    if _RDFA.search(place.source[place.start - len(place.tag) : place.source.find(">", place.end)]):
+    if _RDFA.search(
+        occurrence.source[occurrence.start - len(occurrence.tag) : occurrence.source.find(">", occurrence.end)]
+    ):
         return IDENTIFIER
-    return CODE if "javascript:" in place.tag.lower() else ""
+    return CODE if "javascript:" in occurrence.tag.lower() else ""
 
 
-def _is_value(place: Place) -> bool:
-    """Return True if a place is the whole value of an element in RDFa or microdata."""
-    before = place.source[max(0, place.start - _AROUND) : place.start].rstrip()
-    is_alone = before.endswith(">") and place.source[place.end :][:_AROUND].lstrip().startswith("<")
+def _is_value(occurrence: Occurrence) -> bool:
+    """Return True if an occurrence is the whole value of an element in RDFa or microdata."""
+    before = occurrence.source[max(0, occurrence.start - _AROUND) : occurrence.start].rstrip()
+    is_alone = before.endswith(">") and occurrence.source[occurrence.end :][:_AROUND].lstrip().startswith("<")
     return is_alone and _RDFA.search(before, max(0, before.rfind("<"))) is not None
 
 
@@ -185,11 +187,11 @@ def _blank(tag: re.Match[str]) -> str:
     return ("" if (tag["name"] or "").lower() in _INLINE else "\n\n").ljust(len(tag[0]))
 
 
-def _reason_in_table(place: Place) -> str:
-    source, start = place.source, place.start
+def _reason_in_table(occurrence: Occurrence) -> str:
+    source, start = occurrence.source, occurrence.start
     if source.endswith('""', 0, start):  # a string within a quoted cell
         return CODE
-    if "\n" in source[start : place.end] and source.count('"', 0, start) % 2 == 0:
+    if "\n" in source[start : occurrence.end] and source.count('"', 0, start) % 2 == 0:
         return "it goes over several rows"
     cell = max(source.rfind(sign, 0, start) for sign in ",;\t\n") + 1
     return CODE if source[cell:start].lstrip(' "').startswith("=") else ""

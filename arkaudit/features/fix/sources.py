@@ -1,4 +1,4 @@
-"""The characters of a file, and the places of a citation in them."""
+"""The characters of a file, and the occurrences of a citation in them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from extractors.wraps.evidence import Evidence
 
 
 class Unfixable(ArkauditError):
-    """Raised if a file or a place can't be corrected, with the reason as message."""
+    """Raised if a file or an occurrence can't be corrected, with the reason as message."""
 
 
 _DECLARED = re.compile(rb"(?:charset|encoding)\s*=\s*[\"']?([\w.:-]{2,40})", re.IGNORECASE)
@@ -28,26 +28,26 @@ _LONGEST_TAG = 2**16
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """The place of a written text in a source."""
+class Occurrence:
+    """A written text where it occurs in a source."""
 
     source: str
     spans: Sequence[tuple[int, int]]
-    """The place of each character of the written text."""
+    """Start and end in the source of each character of the written text."""
 
     @property
     def start(self) -> int:
-        """Where it begins."""
+        """The offset of its beginning in the source."""
         return self.spans[0][0]
 
     @property
     def end(self) -> int:
-        """Where it ends."""
+        """The offset of its end in the source."""
         return self.spans[-1][1]
 
     @property
     def tag(self) -> str:
-        """The tag that it is in, up to the place; empty if it is in none."""
+        """The tag around it, from ``<`` to this occurrence; empty outside of tags."""
         opened = self.source.rfind("<", max(0, self.start - _LONGEST_TAG), self.start)
         is_in_tag = opened >= 0 and self.source.find(">", opened, self.start) < 0
         return self.source[opened : self.start] if is_in_tag else ""
@@ -78,10 +78,11 @@ class Source:
         """Return *text* in the charset of the file."""
         return text.encode(self.charset, "surrogateescape")
 
-    def places(self, written: str) -> Iterator[Place]:
-        """Yield the places of *written*, in order, also with escapes and with other white space in its gaps.
+    def occurrences(self, written: str) -> Iterator[Occurrence]:
+        """Yield the occurrences of *written* in order; escapes, and other white space in its gaps, make no difference.
 
-        >>> [place.start for place in Source("ark:/1-2 ark:/1&ndash;2".encode()).places("ark:/1\\N{EN DASH}2")]
+        >>> source = Source("ark:/1-2 ark:/1&ndash;2".encode())
+        >>> [occurrence.start for occurrence in source.occurrences("ark:/1\\N{EN DASH}2")]
         [9]
         """
         pieces = _PIECE.findall(written)
@@ -89,7 +90,7 @@ class Source:
         for start, end in _ranges(self._rarest(written), len(self.text)):
             for match in pattern.finditer(self.text, start, end):
                 spans = zip(pieces, map(match.span, range(1, len(pieces) + 1)), strict=True)
-                yield Place(self.text, [span for piece, span in spans for _ in piece])
+                yield Occurrence(self.text, [span for piece, span in spans for _ in piece])
 
     def _rarest(self, written: str) -> Sequence[int]:
         """Return the offsets of the rarest number of *written*, near its NAAN."""
@@ -116,14 +117,14 @@ def _offsets_of(part: str, text: str) -> Iterator[int]:
         at = text.find(part, at + 1)
 
 
-def is_proved(place: Place, correction: Correction, evidence: Evidence) -> bool:
-    """Return True if the text around a place cites the same ARKs after the *correction*.
+def is_proved(occurrence: Occurrence, correction: Correction, evidence: Evidence) -> bool:
+    """Return True if the text around an occurrence cites the same ARKs after the *correction*.
 
     The corrected ARK is read as it is written now, and each other mention as before.
     """
-    first = max(0, place.start - _CONTEXT)
-    before, written = place.source[first : place.start], place.source[place.start : place.end]
-    following = place.source[place.end : place.end + _CONTEXT]
+    first = max(0, occurrence.start - _CONTEXT)
+    before, written = occurrence.source[first : occurrence.start], occurrence.source[occurrence.start : occurrence.end]
+    following = occurrence.source[occurrence.end : occurrence.end + _CONTEXT]
     at, shift = len(before), len(correction.correct) - len(written)
     readings = _readings(f"{before}{written}{following}", evidence)
     return (at, written, correction.ark) in readings and _readings(
@@ -136,7 +137,7 @@ def is_proved(place: Place, correction: Correction, evidence: Evidence) -> bool:
 
 def _readings(text: str, evidence: Evidence) -> list[tuple[int, str, str]]:
     """Return offset, text and ARK of each mention in *text*."""
-    return [(each.start, each.as_written, str(each.ark)) for each in find_arks(text, evidence=evidence)]
+    return [(mention.start, mention.as_written, str(mention.ark)) for mention in find_arks(text, evidence=evidence)]
 
 
 def _pattern_of(piece: str) -> str:
@@ -153,18 +154,18 @@ def _pattern_of(piece: str) -> str:
     return f"({piece}|&(?:#{code}|#[xX](?i:{code:x})|{codepoint2name.get(code, '#')});)"
 
 
-def _ranges(places: Iterable[int], length: int) -> Iterator[tuple[int, int]]:
-    """Yield the ranges around *places*, which are in order, of a text; those that overlap are one.
+def _ranges(offsets: Iterable[int], length: int) -> Iterator[tuple[int, int]]:
+    """Yield start and end of the ranges around *offsets*, which are sorted, in a text of *length*; overlaps are merged.
 
     >>> list(_ranges([5, 900, 9_000], 9_500))
     [(0, 1900), (8000, 9500)]
     """
     start = end = -1
-    for place in places:
-        if end < 0 or place - _AROUND > end:
+    for offset in offsets:
+        if end < 0 or offset - _AROUND > end:
             if end >= 0:
                 yield start, end
-            start = max(0, place - _AROUND)
-        end = min(length, place + _AROUND)
+            start = max(0, offset - _AROUND)
+        end = min(length, offset + _AROUND)
     if end >= 0:
         yield start, end

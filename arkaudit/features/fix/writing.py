@@ -1,4 +1,4 @@
-"""Replace files: as a whole, with their mode, owner, ACL and attributes, and only if nobody has changed them."""
+"""Replace files as a whole, with their mode, owner, ACL and attributes, and only if they have not changed meanwhile."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ def overview_page(rows: Sequence[AuditRow], now: datetime, language_choice: Lang
     statuses = [row.status for row in rows if row.status is not None]
     values = {
         "rows": [_row_values(row, now, texts) for row in rows],
-        "failing": sum(_tone(status) is Family.FAILS for status in statuses),
+        "failing": sum(_color_family(status) is Family.FAILS for status in statuses),
         # A run that could read no document has no result either.
         "missing": len(rows) - sum(bool(status.summary.judged) for status in statuses),
         "moment": _moment(now, texts),
@@ -68,11 +68,11 @@ def _row_values(row: AuditRow, now: datetime, language: Language) -> dict[str, A
     foot = axis_start([1.0, *(run.share for run in trend)])
     days = max(0, (now - status.checked_at).days)
     return values | {
-        "tone": _tone(status),
+        "tone": _color_family(status),
         "verdict": status.summary.headline(language),
         "caveats": [language.gettext(CAVEATS[name]) for name in status.caveats],
         "share": share_of_links(asdict(trend[-1]), language, "working") if trend else language.gettext("not judged"),
-        "trend": _line([run.share for run in trend], foot) if len(trend) > 1 else None,
+        "trend": _trend_points([run.share for run in trend], foot) if len(trend) > 1 else None,
         "trend_words": alive_words(len(trend), asdict(trend[0]), asdict(trend[-1]), foot, language) if trend else "",
         "checked_at": status.checked_at.isoformat(),
         "checked": _moment(status.checked_at, language),
@@ -86,7 +86,7 @@ def _row_values(row: AuditRow, now: datetime, language: Language) -> dict[str, A
     }
 
 
-def _tone(status: AuditStatus) -> Family:
+def _color_family(status: AuditStatus) -> Family:
     if status.is_suspect or not status.summary.judged:
         return Family.NOT_JUDGED
     return Family.FAILS if status.summary.fails else Family.WORKS
@@ -96,10 +96,10 @@ def _moment(moment: datetime, language: Language) -> str:
     return f"{language.numeric_day(moment)} {moment:%H:%M} UTC"
 
 
-def _line(shares: Sequence[float], foot: float) -> list[tuple[float, float]]:
-    """Return the points of a trend, from left to right: 1 is at the top, and the share *foot* at the bottom.
+def _trend_points(shares: Sequence[float], foot: float) -> list[tuple[float, float]]:
+    """Return the points (x, y) of a trend line in an SVG: a share of 1 is at the top, one of *foot* at the bottom.
 
-    >>> _line([1.0, 0.75], 0.5)
+    >>> _trend_points([1.0, 0.75], 0.5)
     [(4.0, 4.0), (116.0, 16.0)]
     """
     step, height = (_WIDTH - 2 * _MARGIN) / (len(shares) - 1), _HEIGHT - 2 * _MARGIN

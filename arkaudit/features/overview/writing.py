@@ -129,13 +129,13 @@ def _status(name: str, config: Config, config_file: Path, *, is_running: bool) -
     return status
 
 
-def status_key(store: Path, known: Path | None) -> list[object] | None:
+def status_key(store: Path, known_file: Path | None) -> list[object] | None:
     """Return the facts that a status depends on: the store, and the list of known problems.
 
     None while another process may be writing to the store.
     """
     stamp = stamp_at_rest(real_path(store))
-    files = (file for file in (cache_folder() / COPY, known) if file is not None)
+    files = (file for file in (cache_folder() / COPY, known_file) if file is not None)
     changed = [file.stat().st_mtime_ns if is_file(file) else None for file in files]
     return None if stamp is None else [__version__, *stamp, *changed]
 

@@ -129,10 +129,10 @@ def with_controls_spelled(markup: str) -> str:
     >>> ascii(with_controls_spelled("a\\x02b&#2;c&#10;").translate(CONTROLS))
     "'a\\\\x02b\\\\x02c&#10;'"
     """
-    return _CONTROL.sub(_stand_in, markup.replace("\f", "\n\n"))
+    return _CONTROL.sub(_valid_character, markup.replace("\f", "\n\n"))
 
 
-def _stand_in(control: re.Match[str]) -> str:
+def _valid_character(control: re.Match[str]) -> str:
     decimal, hexadecimal = control.groups()
     code = int(decimal) if decimal else int(hexadecimal, 16) if hexadecimal else ord(control[0])
     return control[0] if chr(code) in "\t\n\r" else chr(_STAND_IN + code)

@@ -100,9 +100,9 @@ def _read_metadata(text: RunningText, elements: list[XmlElement]) -> Iterator[st
             (name, href if may_hold_ark(href) else ""),
             (named.get("property", "") or name, element.text),
         )
-        for place, value in values:
-            text.add_value(value, f"opf/{place}")
-            if place == "title" and value.strip():
+        for location, value in values:
+            text.add_value(value, f"opf/{location}")
+            if location == "title" and value.strip():
                 yield " ".join(value.split())
 
 

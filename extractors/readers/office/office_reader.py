@@ -116,18 +116,21 @@ def read_odp(data: bytes) -> Reading:
 # -- Office Open XML
 
 
-def _read_markup(data: bytes, media_type: str, places: Mapping[str, str], missing: str) -> Reading:
-    """Return a document; *places* maps the root elements of its parts to their places."""
+def _read_markup(data: bytes, media_type: str, locations: Mapping[str, str], missing: str) -> Reading:
+    """Return a document; *locations* maps the root element of a part to the location of its text.
+
+    *missing* names the main part, whose root element is the first, for the finding if there is none.
+    """
     package, text = Package(data), RunningText()
     roots = parts_by_root(package)
     properties = read_properties(package, text, roots)
     raised = {style for name in _with_root(roots, "styles") for style in raised_styles(package.elements(name))}
-    for root, location in places.items():
+    for root, prefix in locations.items():
         for name in _with_root(roots, root):
-            place = location if root in _ONLY_ONE else location + number_of(name)
-            package.parse(name, MarkupPart(text, place, relations_of(package, name), raised))
+            location = prefix if root in _ONLY_ONE else prefix + number_of(name)
+            package.parse(name, MarkupPart(text, location, relations_of(package, name), raised))
     read_custom_xml(package, text, roots)
-    is_missing = next(iter(places)) not in roots.values()
+    is_missing = next(iter(locations)) not in roots.values()
     return _reading_of(media_type, package, text, properties, missing if is_missing else "")
 
 
@@ -138,12 +141,12 @@ def _read_sheet(
     relations = relations_of(package, name)
     package.parse(name, SheetPart(text, sheet, relations, strings))
     related = {relation.target for relation in relations.values() if not relation.is_external}
-    for other in sorted(related & roots.keys(), key=natural_order):
-        if roots[other] in _SHEET_NOTES:
-            package.parse(other, SheetPart(text, sheet, {}, strings))
-        elif roots[other] in _DRAWINGS:
-            place = f"{sheet}/{_DRAWINGS[roots[other]]}"
-            package.parse(other, MarkupPart(text, place, relations_of(package, other)))
+    for member in sorted(related & roots.keys(), key=natural_order):
+        if roots[member] in _SHEET_NOTES:
+            package.parse(member, SheetPart(text, sheet, {}, strings))
+        elif roots[member] in _DRAWINGS:
+            location = f"{sheet}/{_DRAWINGS[roots[member]]}"
+            package.parse(member, MarkupPart(text, location, relations_of(package, member)))
 
 
 def _with_root(roots: Mapping[str, str], wanted: str) -> list[str]:

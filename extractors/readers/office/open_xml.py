@@ -99,9 +99,9 @@ class MarkupPart(Walk):
     """Reads one part of a text document or a presentation, a drawing, or a chart."""
 
     def __init__(
-        self, text: RunningText, place: str, relations: Mapping[str, Relation], raised: Collection[str] = ()
+        self, text: RunningText, location: str, relations: Mapping[str, Relation], raised: Collection[str] = ()
     ) -> None:
-        super().__init__(text, place)
+        super().__init__(text, location)
         self._relations = relations
         self._used: set[str] = set()
         self._raised = raised
@@ -119,8 +119,8 @@ class MarkupPart(Walk):
             self._read_property(name, around, attributes)
             return around
         if name == "rPr" and around.name == "pPr":
-            return Element("mark", around.place)
-        element = Element(name, around.place, around.format, around.run)
+            return Element("mark", around.location)
+        element = Element(name, around.location, around.format, around.run)
         if name == "rPr" and element.run is not None:
             element.is_property = True
             self._read_property(name, element, attributes)
@@ -147,11 +147,11 @@ class MarkupPart(Walk):
         for identifier, relation in relations.items():
             is_link = relation.kind == "hyperlink"
             if identifier not in self._used and relation.is_external and (is_link or may_hold_ark(relation.target)):
-                self.text.add_link(relation.target, self.open[0].place, leads_on=is_link)
+                self.text.add_link(relation.target, self.open[0].location, leads_on=is_link)
 
     def begin_known(self, element: Element, attributes: Mapping[str, str]) -> bool:
         """Begin an element outside of run properties; return False if it is unknown."""
-        name, place = element.name, element.place
+        name, location = element.name, element.location
         match name:
             case "t":
                 element.shows = True
@@ -172,7 +172,7 @@ class MarkupPart(Walk):
             case "endnoteRef" | "endnoteReference" | "footnoteRef" | "footnoteReference":
                 self.text.set_apart()
             case "comment" | "endnote" | "footnote":
-                element.place = f"{name}:{by_local_name(attributes).get('id', '')}"
+                element.location = f"{name}:{by_local_name(attributes).get('id', '')}"
             case "hyperlink":
                 element.format |= {"link"}
                 self.open_link(element, self._target(attributes, "anchor"))
@@ -186,14 +186,14 @@ class MarkupPart(Walk):
             case "cNvPr" | "docPr":
                 for value in (attributes.get("title", ""), attributes.get("descr", "")):
                     if may_hold_ark(value):
-                        self.text.add_value(value, place)
+                        self.text.add_value(value, location)
             case "AlternateContent" | "pPr":
                 pass
             case _ if name in _CHARACTERS:
                 self.write(_CHARACTERS[name])
             case _:
                 if "href" in attributes:  # shapes of VML
-                    self.text.add_link(attributes["href"], place)
+                    self.text.add_link(attributes["href"], location)
                 return False
         return True
 
@@ -239,10 +239,10 @@ class MarkupPart(Walk):
             return
         self._used.add(identifier)
         if not element.is_property or run is None or run.link is not None:
-            self.text.add_link(relation.target, element.place)
+            self.text.add_link(relation.target, element.location)
             return
         if identifier not in self._paragraph_links:
-            self._paragraph_links[identifier] = self.text.add_link(relation.target, element.place)
+            self._paragraph_links[identifier] = self.text.add_link(relation.target, element.location)
         run.link = self._paragraph_links[identifier]
         self.text.open_link(run.link)
 
@@ -253,7 +253,7 @@ class MarkupPart(Walk):
     def _read_field(self, kind: str | None) -> None:
         """Begin a field, begin its result after its code, or end it."""
         if kind == "begin":
-            self._fields.append(_Field(Element("fldChar", self.open[-1].place)))
+            self._fields.append(_Field(Element("fldChar", self.open[-1].location)))
         elif kind in {"separate", "end"} and self._fields:
             innermost = self._fields[-1]
             if innermost.is_code:
@@ -277,7 +277,7 @@ class MarkupPart(Walk):
         target = hyperlink_target(code)
         self.open_link(result, target)
         if not target and may_hold_ark(code):  # reference managers store citations in the code of their fields
-            self.text.add_value(code.strip(), f"{result.place}/field", Role.STRUCTURED_DATA)
+            self.text.add_value(code.strip(), f"{result.location}/field", Role.STRUCTURED_DATA)
 
 
 def _symbol(attributes: Mapping[str, str]) -> str:
@@ -372,5 +372,5 @@ class SheetPart(MarkupPart):
         """Read the link of a cell, or of a range, as that of its first cell."""
         target, cell = self._target(attributes, "location"), _CELL.match(attributes.get("ref", ""))
         if target and cell is not None:
-            place = f"{self._sheet}!{cell[0]}"
-            self._linked.setdefault(place, self.text.add_link(target, place))
+            location = f"{self._sheet}!{cell[0]}"
+            self._linked.setdefault(location, self.text.add_link(target, location))

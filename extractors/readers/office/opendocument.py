@@ -74,7 +74,7 @@ class OpenDocumentPart(Walk):
         if name in _SKIPPED:
             return PASSED_OVER
         is_inline = around.shows and name.startswith(("text:", "loext:"))
-        element = Element(name, around.place, around.format, shows=is_inline)
+        element = Element(name, around.location, around.format, shows=is_inline)
         named = by_local_name(attributes)
         style = named.get("style-name", "")
         if is_inline and (name != "text:span" or style in self._visible):
@@ -85,7 +85,7 @@ class OpenDocumentPart(Walk):
             self._start(element, named, style)
         if name in _VISIBLE_ATTRIBUTES:
             for value in filter(may_hold_ark, attributes.values()):
-                self.text.add_value(value, element.place)
+                self.text.add_value(value, element.location)
         return element
 
     def write(self, text: str) -> None:
@@ -112,20 +112,20 @@ class OpenDocumentPart(Walk):
                 self._tables.append(_Table(attributes.get("name", "")))
                 element.at_end = self._end_table
                 if self._is_spreadsheet:
-                    element.place = attributes.get("name", "")
+                    element.location = attributes.get("name", "")
             case "table:table-row":
                 table.row, table.next_column = table.next_row, 1
                 table.next_row += number(attributes.get("number-rows-repeated", ""), 1)
             case "table:table-cell" | "table:covered-table-cell" if self._is_spreadsheet and self._tables:
                 # One paragraph for all lines of the cell. A repeated cell is read once.
-                element.place = f"{table.name}!{column_letters(table.next_column)}{table.row}"
+                element.location = f"{table.name}!{column_letters(table.next_column)}{table.row}"
                 table.next_column += number(attributes.get("number-columns-repeated", ""), 1)
                 self.open_link(element, formula_target(attributes.get("formula", "")))
                 self.begin_paragraph(element)
             case "drawing:page":
-                element.place = self._next_place("slide")
+                element.location = self._numbered("slide")
             case "presentation:notes":
-                element.place = f"notes{self._counts['slide']}"
+                element.location = f"notes{self._counts['slide']}"
             case "text:h" | "text:p":  # in a spreadsheet cell, a line of its text
                 element.shows = True
                 if self.open[-1].is_paragraph and self.open[-1].name in _CELLS:
@@ -140,34 +140,34 @@ class OpenDocumentPart(Walk):
             case "text:note":
                 self.set_apart(element)
                 element.shows = False
-                element.place = self._next_place(f"{attributes.get('note-class', 'footnote')}:")
+                element.location = self._numbered(f"{attributes.get('note-class', 'footnote')}:")
             case "office:annotation":
-                element.place = f"{element.place}/comment" if self._is_spreadsheet else self._next_place("comment:")
+                element.location = f"{element.location}/comment" if self._is_spreadsheet else self._numbered("comment:")
             case "text:a" | "drawing:a":
                 target = attributes.get("href", "").strip()
                 self.open_link(element, "" if target.startswith("#") else target)
             case "text:s" if element.shows:
                 self.text.write(" " * min(number(attributes.get("c", ""), 1), _MOST_BLANKS))
             case _ if name in _HEADERS:
-                element.place = _HEADERS[name]
+                element.location = _HEADERS[name]
             case _ if name in _VALUES:
-                self._begin_value(element, element.place)
+                self._begin_value(element, element.location)
             case _ if name in _CHARACTERS and element.shows:
                 self.text.write(_CHARACTERS[name])
 
     def _end_table(self, _: str) -> None:
         self._tables.pop()
 
-    def _next_place(self, kind: str) -> str:
+    def _numbered(self, kind: str) -> str:
         self._counts[kind] += 1
         return f"{kind}{self._counts[kind]}"
 
-    def _begin_value(self, element: Element, place: str) -> None:
+    def _begin_value(self, element: Element, location: str) -> None:
         """Make the text of *element* a value: one of the metadata, or one that is kept if it may hold an ARK."""
-        element.pieces, element.at_end = [], partial(self._end_value, place)
+        element.pieces, element.at_end = [], partial(self._end_value, location)
 
-    def _end_value(self, place: str, value: str) -> None:
-        if place.startswith("meta/") or may_hold_ark(value):
-            self.text.add_value(value.strip(), place)
-        if place == "meta/title" and not self.title:
+    def _end_value(self, location: str, value: str) -> None:
+        if location.startswith("meta/") or may_hold_ark(value):
+            self.text.add_value(value.strip(), location)
+        if location == "meta/title" and not self.title:
             self.title = " ".join(value.split())

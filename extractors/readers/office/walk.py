@@ -18,7 +18,7 @@ class Element:
     """An open element, with the state that ends with it."""
 
     name: str
-    place: str
+    location: str
     format: frozenset[str] = frozenset()
     """The visible properties of its text."""
     run: Element | None = None
@@ -48,9 +48,9 @@ class Walk(EventTarget, ABC):
     A subclass knows the elements of a format.
     """
 
-    def __init__(self, text: RunningText, place: str) -> None:
+    def __init__(self, text: RunningText, location: str) -> None:
         self.text = text
-        self.open = [Element("", place)]
+        self.open = [Element("", location)]
         self._formats = 0
 
     @abstractmethod
@@ -103,13 +103,13 @@ class Walk(EventTarget, ABC):
         self._formats += 1
         element.format |= {str(self._formats)}
 
-    def begin_paragraph(self, element: Element, place: str = "") -> None:
-        """Begin a paragraph, at a *place* of its own or that of *element*, which ends with the element."""
+    def begin_paragraph(self, element: Element, location: str = "") -> None:
+        """Begin a paragraph, at a *location* of its own or that of *element*, which ends with the element."""
         if self.text.is_full:
             raise EnoughRead
-        element.place = place or element.place
+        element.location = location or element.location
         element.is_paragraph = True
-        self.text.begin(element.place)
+        self.text.begin(element.location)
 
     def set_apart(self, element: Element) -> None:
         """Separate the text of *element* from the text around it."""
@@ -119,7 +119,7 @@ class Walk(EventTarget, ABC):
     def open_link(self, element: Element, target: str) -> None:
         """Make the text of *element* that of a link, if there is a *target*."""
         if target:
-            element.link = self.text.add_link(target, element.place)
+            element.link = self.text.add_link(target, element.location)
             self.text.open_link(element.link)
 
 

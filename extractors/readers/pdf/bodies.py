@@ -40,7 +40,7 @@ def running_lines(page: PdfPage, *neighbours: PdfPage | None) -> frozenset[int]:
     rows = _rows(page.lines)
     steps = [above.middle - below.middle for above, below in pairwise(page.lines)]
     leading = median([step for step in steps if step > _SAME_HEIGHT] or [0.0])
-    with_lines = [other for other in neighbours if other is not None and other.lines]
+    with_lines = [neighbour for neighbour in neighbours if neighbour is not None and neighbour.lines]
     running: set[int] = set()
     for order in (rows, rows[::-1]):
         for outer, inner in islice(pairwise(order), _MOST_ROWS):
@@ -63,40 +63,40 @@ def _rows(lines: Lines) -> list[Row]:
 
 def _is_running(page: PdfPage, outer: Row, inner: Row, leading: float, neighbours: Sequence[PdfPage]) -> bool:
     lines = page.lines
-    if any(_has_counterpart(page, index, other) for other in neighbours for index in outer):
+    if any(_has_counterpart(page, index, neighbour) for neighbour in neighbours for index in outer):
         return True
     if not leading or abs(lines[outer[0]].middle - lines[inner[0]].middle) < _SET_APART_RUNNING_HEADS * leading:
         return False
     if all(_NUMBER.fullmatch(page.text, lines[index].start, lines[index].end) for index in outer):
         return True
-    return any(_is_set_apart_on(other, lines[outer[0]].middle, leading) for other in neighbours)
+    return any(_is_set_apart_on(neighbour, lines[outer[0]].middle, leading) for neighbour in neighbours)
 
 
-def _has_counterpart(page: PdfPage, index: int, other: PdfPage) -> bool:
-    """Return True if *other* has an equal line at the same height, except for numbers that count pages.
+def _has_counterpart(page: PdfPage, index: int, neighbour: PdfPage) -> bool:
+    """Return True if *neighbour* has an equal line at the same height, except for numbers that count pages.
 
     Bullets are no evidence: those of slides are at the same heights.
     """
     line = page.lines[index]
     text = page.text[line.start : line.end]
     return any(map(str.isalnum, text)) and any(
-        _is_same_head(text, other.text[twin.start : twin.end], other.number - page.number)
-        for twin in other.lines
+        _is_same_head(text, neighbour.text[twin.start : twin.end], neighbour.number - page.number)
+        for twin in neighbour.lines
         if abs(twin.bottom - line.bottom) < _SAME_HEIGHT and abs(twin.top - line.top) < _SAME_HEIGHT
     )
 
 
-def _is_same_head(text: str, other: str, pages_apart: int) -> bool:
+def _is_same_head(text: str, later_text: str, pages_apart: int) -> bool:
     """Return True if two lines are the same running head, *pages_apart* pages apart.
 
     >>> _is_same_head("Annual report 12", "Annual report 13", 1), _is_same_head("ark:/12345/x5", "ark:/12345/x9", 1)
     (True, False)
     """
-    pieces, others = _DIGITS.split(text.strip()), _DIGITS.split(other.strip())
-    if len(pieces) != len(others) or pieces[::2] != others[::2]:
+    pieces, later_pieces = _DIGITS.split(text.strip()), _DIGITS.split(later_text.strip())
+    if len(pieces) != len(later_pieces) or pieces[::2] != later_pieces[::2]:
         return False
-    counted = zip(pieces[1::2], others[1::2], strict=True)
-    return all(mine == theirs or int(theirs) - int(mine) == pages_apart for mine, theirs in counted)
+    counted = zip(pieces[1::2], later_pieces[1::2], strict=True)
+    return all(number == later or int(later) - int(number) == pages_apart for number, later in counted)
 
 
 def _is_set_apart_on(page: PdfPage, middle: float, leading: float) -> bool:
@@ -312,8 +312,8 @@ class _Text:
         seams: list[int] = []
         for part, start in self._parts.values():
             seams += [start + at for at in map(part.offset_in_part, part.page.seams) if at is not None]
-            moved = ((part.offset_in_part(offset), slack) for offset, slack in part.page.line_slack)
-            line_slack += [(start + offset, slack) for offset, slack in moved if offset is not None]
+            moved = ((part.offset_in_part(offset), chars) for offset, chars in part.page.line_slack)
+            line_slack += [(start + offset, chars) for offset, chars in moved if offset is not None]
         first, *further = self._parts.items()
         return Block(
             self.text,

@@ -332,7 +332,7 @@ class OrderedText(NamedTuple):
     def under(self, box: Box) -> tuple[tuple[int, int], ...]:
         """Return the ranges of the text in *box*."""
         within = [box.left <= x <= box.right and box.bottom <= y <= box.top for x, y in self.glyphs]
-        edges = [at for at, (one, two) in enumerate(pairwise([False, *within, False])) if one != two]
+        edges = [at for at, (before, after) in enumerate(pairwise([False, *within, False])) if before != after]
         return tuple(zip(edges[::2], edges[1::2], strict=True))
 
 
@@ -365,7 +365,7 @@ def order_text(text: str, lines: Lines, glyphs: Glyphs) -> OrderedText:
     for line in lines:
         end = line.end + text.startswith(LINE_END_HYPHEN, line.end)
         for row in _rows(text, range(line.start, end), glyphs):
-            _place(placed, row, line.height)
+            _insert_row(placed, row, line.height)
     rows = [_runs(row, height) for row, height in placed]
     is_by_line = any(len(runs) > 1 and runs[-1][0].char in "/:" for runs in rows if runs)
     chars: list[str] = []
@@ -382,12 +382,12 @@ def order_text(text: str, lines: Lines, glyphs: Glyphs) -> OrderedText:
         ]
         left, right = min(glyph.left for glyph in in_order), max(glyph.right for glyph in in_order)
         ends.append((len(chars), left, right, (right - left) / len(in_order)))
-    slack = tuple(
-        (end, round((left - min(other[1] for other in ends if abs(other[2] - right) < 2 * width)) / width, 2))
+    line_slack = tuple(
+        (end, round((left - min(line[1] for line in ends if abs(line[2] - right) < 2 * width)) / width, 2))
         for end, left, right, width in ends
         if width > 0
     )
-    return OrderedText("".join(chars), slack, tuple((both / 2, middle) for both, middle in places))
+    return OrderedText("".join(chars), line_slack, tuple((both / 2, middle) for both, middle in places))
 
 
 def _rows(text: str, offsets: range, glyphs: Glyphs) -> Iterator[list[_Glyph]]:
@@ -409,21 +409,21 @@ def _rows(text: str, offsets: range, glyphs: Glyphs) -> Iterator[list[_Glyph]]:
     yield sorted(row)
 
 
-def _place(rows: list[tuple[list[_Glyph], float]], row: list[_Glyph], height: float) -> None:
-    """Add *row* to *rows*, above the rows that PDFium gives too early, or to a row of which it is the rest."""
+def _insert_row(rows: list[tuple[list[_Glyph], float]], row: list[_Glyph], height: float) -> None:
+    """Insert *row* into *rows*, which are from top to bottom, or merge it with the row that it continues."""
     at = len(rows)
     for index in range(at - 1, max(-1, at - _NEAR_ROWS), -1):
-        other = rows[index][0]
-        rise = row[0].middle - other[0].middle
+        placed = rows[index][0]
+        rise = row[0].middle - placed[0].middle
         if (
             abs(rise) < height / 4
-            and min(abs(row[0].left - other[-1].right), abs(other[0].left - row[-1].right)) < SLACK
+            and min(abs(row[0].left - placed[-1].right), abs(placed[0].left - row[-1].right)) < SLACK
         ):
-            rows[index] = sorted([*other, *row]), max(height, rows[index][1])
+            rows[index] = sorted([*placed, *row]), max(height, rows[index][1])
             return
         if not height / 2 < rise < WIDEST_LEADING * height:
             break
-        if row[0].left < other[-1].right and other[0].left < row[-1].right:
+        if row[0].left < placed[-1].right and placed[0].left < row[-1].right:
             at = index
     rows.insert(at, (row, height))
 

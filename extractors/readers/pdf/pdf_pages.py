@@ -162,7 +162,7 @@ class CellTable:
         for cells in self._cells.values():
             for cell in cells:
                 rights.setdefault(round(cell.left), []).append(cell.right)
-        slack = []
+        line_slack = []
         for index in self._wanted:
             cell = self._cells[index][-1]
             alike = [right for left in (-1, 0, 1) for right in rights.get(round(cell.left) + left, ())]
@@ -171,17 +171,17 @@ class CellTable:
                 # The right edge of the column, ignoring a line that reaches into the next cell.
                 ordered = sorted(alike, reverse=True)
                 near = (right for right, third in zip(ordered, ordered[2:], strict=False) if right - third < 2 * width)
-                slack.append((cell.end, round((next(near, ordered[0]) - cell.right) / width, 2)))
-        return tuple(slack)
+                line_slack.append((cell.end, round((next(near, ordered[0]) - cell.right) / width, 2)))
+        return tuple(line_slack)
 
     def _is_elsewhere(self, index: int, following: int) -> bool:
         """Return True if line *following* is next to line *index*, not below it."""
-        cell, other = self._cells[index][-1], self._cells[following][0]
-        if other.right <= cell.left + _SLACK:
+        cell, after = self._cells[index][-1], self._cells[following][0]
+        if after.right <= cell.left + _SLACK:
             return True
         height = self._lines[index].height
         is_beside = abs(self._lines[index].middle - self._lines[following].middle) < height
-        return other.left >= cell.right - _SLACK and not (is_beside and other.left - cell.right < _MARK_GAP * height)
+        return after.left >= cell.right - _SLACK and not (is_beside and after.left - cell.right < _MARK_GAP * height)
 
     def _cells_of(self, line: Line) -> list[_LineCell]:
         """Return the parts of *line*, separated by more space than a blank."""
@@ -414,7 +414,7 @@ def _with_geometry(page: PdfPage, labels: Sequence[int], ark_links: set[str], gl
     placed = replace(page, text=text, links=links, lines=lines, seams=wrong.seams)
     if table is None:
         return replace(placed, line_slack=line_slack_of(lines, _near(text, labels, lines)))
-    line_slack = tuple((wrong.new_offset(end), slack) for end, slack in table.line_slack())
+    line_slack = tuple((wrong.new_offset(end), chars) for end, chars in table.line_slack())
     return replace(placed, line_slack=line_slack, has_cells=table.has_cells_beside())
 
 

@@ -1,6 +1,6 @@
 """The reading order of a PDF page: text on its side, and columns and margins that PDFium reads line by line.
 
-PDFium sorts what stands at one height by its distance from the left. So it reads a margin note, the number of a line,
+PDFium sorts text at one height by its distance from the left. So it reads a margin note, the number of a line,
 or the next column between two lines of one text, and text on its side from its last line to its first.
 """
 
@@ -122,7 +122,10 @@ class _Page:
     # -- columns
 
     def _gutters_around(self, label: int, at: int) -> list[_Gutter]:
-        """Return the gutters beside the word of *label* in line *at*, if the word may go on in its own column."""
+        """Return the gutters at the left and right of the word of *label* in line *at*.
+
+        Empty if the word neither goes on below in its own column nor continues from the line above.
+        """
         cells = self._cells(at)
         cell = next(cell for cell in cells if cell.start <= label < cell.end)
         is_first = " " not in self._text[cell.start : label]
@@ -134,9 +137,9 @@ class _Page:
             gaps += _gaps(self._cells(at + 1))
         if not gaps or not (is_first or is_last):
             return []
-        found = dict.fromkeys(gutter for gap in gaps if (gutter := self._gutter(gap, at)) is not None)
-        left = max((gutter for gutter in found if gutter.left < cell.left), default=None)
-        right = min((gutter for gutter in found if gutter.left >= cell.left), default=None)
+        gutters = dict.fromkeys(gutter for gap in gaps if (gutter := self._gutter(gap, at)) is not None)
+        left = max((gutter for gutter in gutters if gutter.left < cell.left), default=None)
+        right = min((gutter for gutter in gutters if gutter.left >= cell.left), default=None)
         goes_on = is_last and not (right is not None and self._is_row(at, right))
         is_from_above = is_first and any(map(self._ends_with_resolver, self._cells(max(0, at - 1))))
         return [gutter for gutter in (left, right) if gutter is not None] if goes_on or is_from_above else []
@@ -152,7 +155,7 @@ class _Page:
         return not below or NEW_IDENTIFIER.match(self._text, below[-1].start) is not None
 
     def _gutter(self, gap: tuple[float, float], at: int) -> _Gutter | None:
-        """Return the gutter that a *gap* in or beside line *at* belongs to; None if the gap is only a wide blank."""
+        """Return the gutter that a *gap* (left, right) in line *at* or a line next to it belongs to; None for a wide blank."""
         left, right = gap
         ends, shared, is_justified, height = {}, 0, False, inf
         for step in (-1, 1):
@@ -162,7 +165,7 @@ class _Page:
                 cells, line = self._cells(index), self._lines[index]
                 narrow = _GAP * min(cell.height for cell in cells)
                 edges = [(-inf, cells[0].left), *_gaps(cells), (cells[-1].right, inf)]
-                shared_gap = next((each for each in edges if min(right, each[1]) - max(left, each[0]) >= narrow), None)
+                shared_gap = next((edge for edge in edges if min(right, edge[1]) - max(left, edge[0]) >= narrow), None)
                 if shared_gap is None or _is_far(line, last, max(cell.height for cell in cells)):
                     break
                 left, right = max(left, shared_gap[0]), min(right, shared_gap[1])
@@ -256,8 +259,8 @@ class _Page:
         return self._lines[first].start, self._line_span(last)[1]
 
 
-def _is_far(line: Line, other: Line, height: float) -> bool:
-    return abs(line.middle - other.middle) > _FAR * height
+def _is_far(line: Line, last: Line, height: float) -> bool:
+    return abs(line.middle - last.middle) > _FAR * height
 
 
 def _gaps(cells: Sequence[_Cell]) -> Iterator[tuple[float, float]]:

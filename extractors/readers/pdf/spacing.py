@@ -229,14 +229,14 @@ class Spacing:
         while 0 <= index + step < len(letters):
             gap = gaps[min(index, index + step)]
             if gap < _KERNED * usual:
-                other = index - step
-                is_first = not 0 <= other < len(letters)
+                before = index - step
+                is_first = not 0 <= before < len(letters)
                 if not is_first:  # or no space of PDFium is between the two
-                    start, end = sorted((letters[index], letters[other]))
+                    start, end = sorted((letters[index], letters[before]))
                     is_first = " " not in self._text[start:end]
                 # A bracket after a last letter doesn't begin a word.
                 is_word = self._text[letters[index + step]].isalnum()
-                return index if is_first or not is_word else other
+                return index if is_first or not is_word else before
             between = range(*sorted((letters[index], letters[index + step])))
             real = (at for at in between if self._text[at] == " " and not self._glyphs.is_generated(at))
             if gap > usual + _WORD_SPACE or next(real, None) is not None:
@@ -281,7 +281,7 @@ class Spacing:
             return False
         if gap < _NO_SPACE:
             return True
-        wider = [other for other in self._gaps(index) if other > 1.3 * gap]
+        wider = [line_gap for line_gap in self._gaps(index) if line_gap > 1.3 * gap]
         if wider and wider[0] > _CONTRAST * gap:
             return True
         # The gap between the letters before the space is wide in a justified line.
