@@ -277,8 +277,6 @@ def _frames(
     about = [mentions, observations[observations["run_id"].eq(run_id)], verdicts]
     is_meant = arks["ark_id"].isin(pd.concat([rows["ark_id"] for rows in about]))
     by_then = run.c.started_at <= start_of(until)
-    lives = load_rows(HISTORY, without_index(verdict.c.ark_id).in_(judged), by_then, of=verdict.join(run))
-    lives = lives.drop(columns="verdict_id").sort_values("run_id", kind="stable", ignore_index=True)
     ailing = select(verdict.c.ark_id).where(verdict.c.verdict_id.in_(counting), verdict.c.object.in_(AILING))
     good = load_rows(
         LAST_GOOD,
@@ -320,7 +318,7 @@ def _frames(
         if is_whole
         else load_rows(COMPARED_LATEST, verdict.c.verdict_id.in_(counting)),
         events=load_rows(EVENTS, happened, of=event.join(ark)),
-        history=lives,
+        history=load_rows(HISTORY, without_index(verdict.c.ark_id).in_(judged), by_then, of=verdict.join(run)),
         last_good=good.drop_duplicates("ark_id", keep="last", ignore_index=True),
         mementos=copies.drop_duplicates(["ark_id", "request_url"], keep="last", ignore_index=True),
         registered=registered,

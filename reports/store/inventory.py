@@ -117,8 +117,8 @@ def with_checks(connection: Connection, inventory: pd.DataFrame, run_id: int) ->
 
     `is_cited` is true if a document has cited the ARK by then. Skipped ARKs have no check.
     """
+    # One JSON text, because it may have any length.
     listed = func.json_each(json.dumps(inventory["ark"].tolist())).table_valued("value")
-    # One JSON text of any length.
     is_listed = ark.c.ark.in_(select(listed.c.value))
     cited = connection.scalars(
         select(ark.c.ark)
