@@ -1,7 +1,7 @@
 """The reading order of a PDF page: text on its side, and columns and margins that PDFium reads line by line.
 
 PDFium sorts text at one height by its distance from the left. So it reads a margin note, the number of a line,
-or the next column between two lines of one text, and text on its side from its last line to its first.
+or the next column between two lines of one text. It reads text on its side from its last line to its first.
 """
 
 from __future__ import annotations
