@@ -99,6 +99,7 @@ _UNTIL = re.compile(
 )
 #: A year that is no port, postcode or version: "Under maintenance: locomotives, 1951".
 OLD_YEAR = re.compile(r"(?<![\w.:/-])1[5-9]\d\d(?![\w:])")
+#: A number of an object: a year, a shelf mark, an extent.
 _LONG_NUMBER = re.compile(r"\d\d")
 _STOP = re.compile(
     "[.!?|:;\N{IDEOGRAPHIC FULL STOP}\N{FULLWIDTH EXCLAMATION MARK}\N{FULLWIDTH QUESTION MARK}]|" + TITLE_PARTS.pattern

@@ -204,17 +204,15 @@ def is_all_of_site(page: Page) -> bool:
     >>> [is_all_of_site(parse_page(markup, None)) for markup in (b"<nav>Maps", b"<nav>Maps</nav><p><img src=7.jpg>")]
     [True, False]
     """
-    shown = [tag for tag in page(True) if tag.name != "title" and (tag.name in _MEDIA or _has_words(tag))]
-    return bool(shown) and all(any(_is_of_site(part) for part in (tag, *tag.parents)) for tag in shown)
+    tags = page(True)
+    sites_parts = {id(tag) for tag in tags if _is_sites_part(tag) or (_is_head(tag) and tag.h1 is None)}
+    shown = [tag for tag in tags if tag.name != "title" and (tag.name in _MEDIA or _has_words(tag))]
+    return bool(shown) and all(any(id(part) in sites_parts for part in (tag, *tag.parents)) for tag in shown)
 
 
 def _has_words(tag: Page) -> bool:
     """Return True if an element itself has a letter or a digit."""
     return any(any(map(str.isalnum, child)) for child in tag.contents if isinstance(child, NavigableString))
-
-
-def _is_of_site(tag: Page) -> bool:
-    return _is_sites_part(tag) or (_is_head(tag) and tag.h1 is None)
 
 
 def letters_in(text: str) -> int:
