@@ -225,7 +225,7 @@ def send_news(
 def _digests(
     config: Config, store_file: Path, report: Report, audit: str, known_list: KnownProblems
 ) -> Callable[[Delivery], Digest]:
-    """Return the function that makes the next digest of a channel from the news that it got."""
+    """Return a function from the last `Delivery` of a channel to the digest of all changes since."""
     earlier = report.frames.since or report.frames.previous
     compared = None if earlier is None else int(earlier.run["run_id"].iloc[0])
 

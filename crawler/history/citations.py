@@ -36,7 +36,7 @@ _CITED_PAGE = 5000
 
 
 def note_citations(connection: Connection, run_id: int, policy: StatusPolicy) -> None:
-    """Update `latest` and `event` from the documents of an ended run; only a finished one shows that a citation is gone.
+    """Update `latest` and `event` by the citations in an ended run; only a finished run shows that one is gone.
 
     A citation that still counts from an earlier run is attributed to that run.
     """
@@ -148,7 +148,7 @@ def unreached_documents(connection: Connection, run_id: int) -> list[tuple[str, 
 
 @dataclass(frozen=True, slots=True)
 class DocumentReading:
-    """The result of a document in one run."""
+    """The outcome of reading a document in one run."""
 
     outcome: str
     status: int | None
@@ -157,7 +157,7 @@ class DocumentReading:
 
     @property
     def shows_citations(self) -> bool:
-        """True if the citations in it are all that it has: it was read whole, or it is gone for good."""
+        """True if it has no other citations than those read: it was read whole, or it is gone for good."""
         return self.status in _GONE or (self.outcome == DocumentOutcome.READ and not self.is_in_part)
 
 

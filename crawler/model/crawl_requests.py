@@ -311,9 +311,9 @@ class ListedItem:
     url: str
     """The URL as it is sent."""
     found_on: str | None = None
-    """The document within the source that names it, such as a record; None for the source itself."""
+    """The record in the source that names it; None if the source itself does."""
     is_elsewhere: bool = True
-    """True if it is requested outside of the scope of the crawl too."""
+    """True if it is requested even outside of the scope of the crawl."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -326,7 +326,7 @@ class ListedRecord:
 
 @dataclass(frozen=True, slots=True)
 class SourceReading:
-    """The content of one document as a source."""
+    """The items, records and further parts in one document that is a source."""
 
     kind: SourceKind
     items: tuple[ListedItem, ...] = ()
@@ -335,7 +335,7 @@ class SourceReading:
     """Further parts of the source: the next page, the sitemaps of an index, nested collections."""
     records: tuple[ListedRecord, ...] = ()
     listed: tuple[str, ...] = ()
-    """Other names in it, such as the identifiers of all records. Two parts with the same names are the same part."""
+    """Names that identify this part, such as the identifiers of its records: another part with them is a repetition."""
     findings: tuple[Finding, ...] = ()
     is_faulty: bool = False
     """True if it reports an error, or is empty."""

@@ -45,7 +45,7 @@ class HostDownloader(Downloader):
         return len(self.active) - held >= self.total_concurrency
 
     def fetch(self, request: Request, spider: Spider | None = None) -> Deferred[Response | Request]:
-        """Return the result of Scrapy's `fetch`, and count the request as in hand until then."""
+        """Fetch *request* as Scrapy does, and count it in `in_hand` until its end."""
         fetched: Deferred[Response | Request]
         if request.meta.get("dont_obey_robotstxt"):  # robots.txt itself; other requests wait for it
             fetched = super().fetch(request)
@@ -65,7 +65,7 @@ class HostDownloader(Downloader):
 
 
 class _HostCapacity(DownloaderInterface):
-    """The capacity of hosts: those with space for a request."""
+    """Lists for Scrapy's queue the hosts with space for a request."""
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)

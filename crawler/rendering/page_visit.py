@@ -135,7 +135,7 @@ class PageVisit:
         self._turns = asyncio.Semaphore(REQUESTS)
         self._page: Page | None = None
         self._is_over = asyncio.Event()
-        """Set when its clock has run down."""
+        """Set when the virtual time of the page has run down."""
         self._is_arriving = False
         """True from the delivery of a document until the browser has it."""
         self._has_crashed = self._is_closed = False

@@ -258,7 +258,7 @@ class SourceReader:
     async def read(
         self, data: bytes, *, url: str, named_kind: SourceKind | None, harvests: bool
     ) -> SourceReading | None:
-        """Return the result of `read_source`; a crash of the reading process is a finding."""
+        """Return the result of `read_source`, which reads large documents in a process; its crash becomes a finding."""
         if len(data) <= _INLINE_BYTES:
             return read_source(data, url=url, named_kind=named_kind, harvests=harvests, selection=self.selection)
         if named_kind is None and not may_be_source(data):
@@ -274,9 +274,9 @@ class SourceReader:
 
 
 def may_be_source(data: bytes) -> bool:
-    """Return True if *data* may be a source by its beginning.
+    """Return True if the first lines of *data* are those of a source.
 
-    For a long list only the first lines are checked here; the reader checks all.
+    `read_source` decides by the whole: a text may begin with a list of URLs.
     """
     head = decompress(data[:_INLINE_BYTES])
     return source_kind(head[:_INLINE_BYTES].rpartition(b"\n")[0] or head) is not None

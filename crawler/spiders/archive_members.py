@@ -42,7 +42,7 @@ class MemberExtraction:
 def member_extraction(
     part: ArchiveMember | Finding, extraction: Extraction | None, *, own: str, page_url: str | None
 ) -> MemberExtraction | Finding:
-    """Return the *extraction* of a member, or a finding itself; the member named *own* is at *page_url*.
+    """Return the *extraction* of *part*, or *part* itself if it is a finding; a member named *own* is at *page_url*.
 
     Texts, and links that are not followed, are left out, to keep the transfer between processes small.
     """

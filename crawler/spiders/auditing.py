@@ -224,7 +224,7 @@ class AuditSpider(scrapy.Spider):
 
     @staticmethod
     async def _until_stopped(outcomes: AsyncIterator[Any]) -> AsyncIterator[Any]:
-        """Yield *outcomes*, unless the answer came too late to be read. Then it is requested again."""
+        """Yield *outcomes*; end if the run is stopped while the answer is read, which a resumed run requests again."""
         with suppress(ReadingStopped):
             async for outcome in outcomes:
                 yield outcome

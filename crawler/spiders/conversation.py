@@ -186,7 +186,7 @@ class Conversation:
         recall: Callable[[str], Iterable[Observation]] = lambda url: (),
         on_bug: Callable[[Exception], None] = _raise_bug,
     ) -> None:
-        """Begin with the common facts of all *targets*; *readings* are their other readings, by URL.
+        """Learn the shoulders, and the evidence for mistyped names, from all *targets*; *readings* are theirs, by URL.
 
         *recall* returns the answers at the URL of a finished target, because they are not kept here. *on_bug* gets an
         exception in the questions about a target that waited for another one; only its own questions are lost.
@@ -198,11 +198,11 @@ class Conversation:
         self._evidence = evidence_of_targets(targets(), self._readings)
         self._shoulders = Shoulders.among((ark for ark, _ in targets()), rules.registry)
         self._cases: dict[str, Case] = {}
-        """The open cases, and those that were opened as other readings."""
+        """The unfinished cases by request URL, and those opened as other readings of a mention."""
         self._finished: set[int] = set()
         """Hashes of the URLs of finished cases."""
         self._waiting: dict[str, Case] = {}
-        """Cases whose next question depends on the answer about another reading."""
+        """Cases by request URL, whose next question depends on the answer about another reading."""
         self._waiting_for: dict[Hashable, list[Case]] = {}
         """Cases by the shared answer that they wait for: an origin for the path of its resolver, or a neighbourhood for
         its control.
@@ -213,11 +213,11 @@ class Conversation:
         self.begun: list[Outgoing] = []
         """The questions opened since the last answer came."""
         self._ark_by_end: dict[int, Ark] = {}
-        """The first object that led to a URL, by a hash of the URL and the resolver."""
+        """The first ARK that each resolver redirected to a URL, by a hash of both."""
         self._last_successes: dict[str, AnswerFacts] = {}
         """The last success of each resolver."""
         self._shared = Counter[int]()
-        """The number of objects with another one's answer, by a hash of address and title."""
+        """The number of objects that got the answer of another object, by a hash of its address and title."""
         self._policies: set[str] = set()
         self._landing_patterns: defaultdict[str, set[str]] = defaultdict(set)
         """The address patterns of redirect targets with a control, by host."""
@@ -226,9 +226,9 @@ class Conversation:
         self._label_forms = LabelForms()
         self._asked: set[tuple[Neighbourhood, Question]] = set()
         self._doubles_add_commitment: dict[Neighbourhood, bool | None] = {}
-        """True if ``??`` states a commitment that the record at ``?info`` lacks; None while the first answer is open."""
+        """True if ``??`` states a commitment that the record at ``?info`` lacks; None until a first answer."""
         self._first_arks: dict[Neighbourhood, Ark] = {}
-        """The first target of each neighbourhood, in order; the control has the same shape."""
+        """The first target in each neighbourhood; the name of its control has the same shape."""
         for ark, url in targets():
             self._first_arks.setdefault(self._shoulders.neighbourhood(url, ark), ark)
 

@@ -265,7 +265,10 @@ def log_in_record(crawl_request: CrawlRequest, hops: Chain) -> DocumentRecord:
 
 
 def _stand_in(source: DocumentSource, extraction: Extraction) -> StandIn | None:
-    """Return the page that was sent in place of a fetched document, or None. A page that cites others' ARKs is none."""
+    """Return the page that was sent in place of a fetched document, or None.
+
+    A page that cites an ARK with a name that is not in its URL is the document.
+    """
     if not source.hops or any(mention.ark.name not in source.hops[-1].url for mention in extraction.mentions):
         return None
     by_headers = stand_in_by_headers(source.hops[-1].headers)
@@ -276,7 +279,7 @@ def _stand_in(source: DocumentSource, extraction: Extraction) -> StandIn | None:
 
 
 def _stand_in_record(source: DocumentSource, at: str, member: MemberExtraction, page: StandIn) -> DocumentRecord:
-    """Return the row about a document that was not sent, but a *page* in its place."""
+    """Return the row about a document in whose place its host sent another *page*."""
     return DocumentRecord(
         url=source.name,
         found_on=source.found_on,

@@ -225,9 +225,9 @@ class DocumentTables(Database):
             yield StoredMention(row.document_id, row.ordinal, row.request_url, mention_of(row))
 
     def established_reading(self, run_id: int, ark: Ark, request_url: str) -> str | None:
-        """Return the URL of the reading to which a mention of *ark*, asked at *request_url*, was settled before a run.
+        """Return the URL of the reading that an earlier run chose for a doubtful mention of *ark* at *request_url*.
 
-        The last of them counts; None if no earlier run settled such a mention.
+        The last such run counts; None if there is none.
         """
         later = schema.mention.alias()
         same_place = (later.c.document_id == _mention.document_id) & (later.c.ordinal == _mention.ordinal)
@@ -245,7 +245,7 @@ class DocumentTables(Database):
         return next((url for (url,) in self.rows(query)), None)
 
     def counts(self, run_id: int) -> Mapping[str, int]:
-        """Return the numbers of a run: documents, citations, and documents read, redirected and known from logs."""
+        """Return numbers: ``documents``, ``read`` (also in part), ``redirected``, ``referers``, ``citations``."""
         of_run = _document.run_id == run_id
         cited = (
             select(_mention.document_id, _mention.citation)
@@ -411,9 +411,9 @@ def _dead_sources(connection: Connection, run_id: int) -> dict[str, set[bytes]]:
 
 
 def _dead_parts(connection: Connection, run_id: int, seed: bytes, listing: Set[bytes]) -> set[bytes]:
-    """Return the keys of a source and of the sources that it lists, such as the sitemaps of an index.
+    """Return the keys of the *seed* and of the sources that it lists, if all documents that they list are unreadable.
 
-    Return an empty set if one of the listed documents was read, or no outcome of any is known.
+    *listing* are the keys of all sources. Empty if a document was read or an ARK cited, or if no outcome is known.
     """
     cites = _mention.document_id == _outlinks.document_id
     parts, pending = {seed}, [seed]

@@ -213,7 +213,7 @@ def _wrong_values(execute: Execute) -> Iterator[str]:
 
 
 def _foreign_parts(execute: Execute) -> Iterator[str]:
-    """Yield the parts of a database that no store has, and those that are different in a store."""
+    """Yield faults: parts of a database that no store has, and parts that differ from those of a store."""
     ours = _our_schema()
     for (kind, name), sql in _schema_of(execute).items():
         if (kind, name) not in ours:
@@ -223,7 +223,7 @@ def _foreign_parts(execute: Execute) -> Iterator[str]:
 
 
 def _schema_of(execute: Execute) -> dict[tuple[str, str], str]:
-    """Return the SQL of each part of a database by its kind and name, without regard to spaces, and SQLite's own parts."""
+    """Return the SQL, with single spaces, of each part of a database by kind and name, without SQLite's own parts."""
     is_own = "name LIKE 'sqlite!_%' ESCAPE '!' AND type IN ('table', 'index')"
     parts = execute(f"SELECT type, name, coalesce(sql, '') FROM sqlite_master WHERE NOT ({is_own}) ORDER BY type DESC")
     return {(kind, name): " ".join(sql.split()) for kind, name, sql in parts}

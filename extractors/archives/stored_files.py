@@ -49,7 +49,7 @@ class StoredFile:
 
 
 Entry = tuple[str, StoredFile | Finding]
-"""Name and content of a file, to be read before the next one; or a finding instead of the content."""
+"""Name and content of a file, which must be read before the next one; or a finding if it can't be read."""
 
 #: A larger directory is not read: as Python objects, its entries take twenty times as much memory.
 _DIRECTORY_BYTES = 8 * 2**20

@@ -142,9 +142,9 @@ class TextRun:
 
 
 def _breaks(text: str, edges: Sequence[tuple[int, int]], anchors: Sequence[Anchor]) -> tuple[dict[int, str], list[int]]:
-    """Return the edges of elements that separate the text, without a blank there, and others within ARKs.
+    """Return the separator to insert at each edge of an element where an ARK or URL begins or ends, and the seams.
 
-    A separating edge has its separator: a line break, or a blank after a delimiter, where an ARK would continue.
+    The separator is a line break, or a blank after a delimiter. Seams are the offsets of edges within an ARK.
     """
     begins: dict[int, int] = {}
     for edge, begin in edges:
@@ -177,9 +177,9 @@ def _breaks(text: str, edges: Sequence[tuple[int, int]], anchors: Sequence[Ancho
 
 
 def _ark_around(text: str, edge: int, naans: Sequence[int]) -> int | None:
-    """Return where the NAAN begins whose name begins before *edge* and may continue there; None if there is none.
+    """Return the offset in *naans* of the ARK whose name begins before *edge* and may continue there, or None.
 
-    *naans* are the offsets after the first digits of NAANs.
+    *naans* are the sorted offsets after the beginnings of ARKs.
     """
     before = bisect_left(naans, edge)
     start = naans[before - 1] if before else edge

@@ -56,7 +56,7 @@ _COPYRIGHT = re.compile(r"\N{COPYRIGHT SIGN}\D{0,60}[\d\N{EN DASH}-]+")
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """The result of an expectation for one ARK, with the reason; None if the answers allow no judgement."""
+    """The result of an expectation for one ARK, with the reason; *is_met* is None if the answers allow no judgement."""
 
     is_met: bool | None
     reason: str
@@ -110,7 +110,7 @@ Rule = tuple[Sequence[Question], Expectation]
 
 
 def _form(question: Question) -> Sequence[Rule]:
-    """Return the rule that a form of the ARK is treated like the ARK itself."""
+    """Return the rule that the resolver treats the form of *question* like the ARK itself."""
     questions = (Question.OBJECT, Question.CONTROL, question)
     return [(questions, lambda answers: answers.judge_likeness(question))]
 

@@ -92,9 +92,9 @@ def _merged(tables: Sequence[pa.Table]) -> pa.Table:
 
 
 def evidence_of(names: pa.ChunkedArray, repeated: pa.ChunkedArray) -> Evidence:
-    """Return the same as `Evidence.from_arks`, without an object for each ARK at the same time.
+    """Return the same as `Evidence.from_arks`, with one ARK at a time in memory as an object.
 
-    The *names* of the ARKs are sorted and distinct; *repeated* are those of two documents or more.
+    *names* are the sorted distinct ARKs, *repeated* those in two documents or more.
     """
     whole, bases = SortedNames(names), SortedNames(_bases(names))
     zones = Zones(learn_zones(bases.arks()))

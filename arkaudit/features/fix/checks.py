@@ -49,7 +49,7 @@ def lasting_address(checks: Sequence[Check], policy: StatusPolicy) -> str | None
 
 @dataclass(frozen=True, slots=True)
 class Checks:
-    """The checks of a store that a correction may rest on."""
+    """What the checks in a store found that a correction may rest on, by ARK and request URL."""
 
     addresses: Mapping[Pair, str]
     """The address at which the last checks found the object, instead of the cited one."""
@@ -60,7 +60,7 @@ class Checks:
     """Hosts that the user names, in addition to those that the registry gives for a NAAN."""
 
     def corrections_of(self, mention: Mention, before: Correction | None) -> Iterator[Correction]:
-        """Yield the corrections of a mention that rest on checks; *before* was made first."""
+        """Yield the corrections of a mention that rest on checks, on top of the correction *before*, if any."""
         # In the query of another URL, a correction would have to be encoded, too.
         if "percent-encoding" in mention.repairs:
             return

@@ -161,7 +161,7 @@ def status_of(report: Report, store: Path) -> AuditStatus | None:
 
 
 def _by_ark(changes: pd.DataFrame) -> pd.DataFrame:
-    """Return one row per run, kind of change and ARK; an ARK that is cited at several URLs changes once."""
+    """Return *changes* with one row per run, kind of change and ARK, whose details at all URLs are joined."""
     rows = in_order(changes, "age", "rank", "ark", "request_url", "at")
     groups = rows.groupby(["run_id", "event", "ark"], sort=False, as_index=False)
     return groups.agg(

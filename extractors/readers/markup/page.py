@@ -115,9 +115,9 @@ class MarkupPage:
         return self._open_link
 
     def _element_after(self, tag: re.Match[str] | None) -> str:
-        """Return the name of the innermost open element after *tag*, of the elements that separate text.
+        """Return the name of the innermost element that separates text and is open after *tag*; empty if *tag* is None.
 
-        An opening tag names it. For any other, the tags since the last such call are read.
+        Calls must come in page order, because each reads the tags since the last one.
         """
         if tag is None:
             return ""

@@ -1,7 +1,7 @@
 """The reading order of a PDF page: text on its side, and columns and margins that PDFium reads line by line.
 
 PDFium sorts text at one height by its distance from the left. So it reads a margin note, the number of a line,
-or the next column between two lines of one text, and text on its side from its last line to its first.
+or the next column between two lines of one text. It reads text on its side from its last line to its first.
 """
 
 from __future__ import annotations
@@ -155,7 +155,7 @@ class _Page:
         return not below or NEW_IDENTIFIER.match(self._text, below[-1].start) is not None
 
     def _gutter(self, gap: tuple[float, float], at: int) -> _Gutter | None:
-        """Return the gutter that a *gap* (left, right) in line *at* or a line next to it belongs to; None for a wide blank."""
+        """Return the gutter that a *gap* (left, right) in line *at* or the next belongs to; None for a wide blank."""
         left, right = gap
         ends, shared, is_justified, height = {}, 0, False, inf
         for step in (-1, 1):
