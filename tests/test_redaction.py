@@ -70,7 +70,8 @@ def test_records_are_kept_without_the_secrets_of_their_hosts() -> None:
         "http://own.example/w", None, "", DocumentOutcome.READ, (hop,), title="S3cr3t/42+x", settles="S3cr3t/42+x"
     )
     document = DocumentRecord(
-        "http://own.example/a", None, "", DocumentOutcome.READ, (hop,), new_requests=(crawl_request,), redirected_from=way,
+        "http://own.example/a", None, "", DocumentOutcome.READ, (hop,), new_requests=(crawl_request,),
+        redirected_from=way,
         findings=(Finding("x", "S3cr3t/42+x"),),
     )  # fmt: skip
     recorded = withheld(document)

@@ -186,8 +186,8 @@ def mistyped_output(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Mistyp
     """Return the explained rows of a check of a correct ARK and two mistyped ones, one close to a working ARK."""
 
     def known(target: str) -> bytes:
-        is_known = any(name in target for name in ("btv1b8449691v", "cb11954832z"))
-        return page("7") if is_known else reply("404 Not Found")
+        name = next((name for name in ("btv1b8449691v", "cb11954832z") if name in target), None)
+        return page(name) if name else reply("404 Not Found")
 
     store = tmp_path_factory.mktemp("mistyped") / "a.db"
     with RawServer(known) as server:

@@ -82,8 +82,10 @@ def _history_differences(connection: Connection) -> Iterator[str]:
         keys = {column.name for column in table.primary_key if not column.foreign_keys}
         columns = ", ".join(column.name for column in table.columns if column.name not in keys)
         differences = []
-        for words, rows_of, lacking in (("lacks", "temp", "main"), ("has", "main", "temp")):
-            query = f"SELECT {columns} FROM {rows_of}.{table.name} EXCEPT SELECT {columns} FROM {lacking}.{table.name} LIMIT 2"
+        for words, here, there in (("lacks", "temp", "main"), ("has", "main", "temp")):
+            query = (
+                f"SELECT {columns} FROM {here}.{table.name} EXCEPT SELECT {columns} FROM {there}.{table.name} LIMIT 2"
+            )
             rows = connection.exec_driver_sql(query)
             differences += [f"{words} {tuple(row)}" for row in rows]
         if differences:

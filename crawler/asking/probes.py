@@ -89,7 +89,7 @@ class Shoulders:
 def resolver_or_host(url: str) -> str:
     """Return the resolver in a request URL; without a label, scheme and host.
 
-    >>> resolver_or_host("https://n2t.net/r/ark:/12148/btv1b84"), resolver_or_host("https://example.org/brunner/06l?v=1")
+    >>> resolver_or_host("https://n2t.net/r/ark:/12148/btv1b84"), resolver_or_host("https://example.org/b/06l?v=1")
     ('https://n2t.net/r/', 'https://example.org/')
     """
     if LABEL.search(url):

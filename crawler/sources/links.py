@@ -62,7 +62,8 @@ def page_targets(reading: Reading, *, url: str, headers: Headers) -> list[LinkTa
     """Return the links of the page at *url* without duplicates: those of its headers, then in page order.
 
     >>> reading = Reading("text/html", links=("b.html", "x.pdf"), base="/a/", documents=("x.pdf",))
-    >>> [(target.url, target.is_document) for target in page_targets(reading, url="http://e.example/", headers=Headers())]
+    >>> targets = page_targets(reading, url="http://e.example/", headers=Headers())
+    >>> [(target.url, target.is_document) for target in targets]
     [('http://e.example/a/b.html', False), ('http://e.example/a/x.pdf', True)]
     """
     targets: dict[str, LinkTarget] = {}

@@ -155,7 +155,7 @@ class _Page:
         return not below or NEW_IDENTIFIER.match(self._text, below[-1].start) is not None
 
     def _gutter(self, gap: tuple[float, float], at: int) -> _Gutter | None:
-        """Return the gutter that a *gap* (left, right) in line *at* or a line next to it belongs to; None for a wide blank."""
+        """Return the gutter that a *gap* (left, right) in line *at* or the next belongs to; None for a wide blank."""
         left, right = gap
         ends, shared, is_justified, height = {}, 0, False, inf
         for step in (-1, 1):
