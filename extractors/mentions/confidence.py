@@ -23,7 +23,7 @@ class Notes:
     alternatives: dict[Ark, str] = field(default_factory=dict)
     """Alternative readings as written: some resolvers need the hyphens."""
     is_beyond_name: bool = False
-    """True if the extent of the qualifier is doubtful: no check character covers it."""
+    """True if the doubt is about the qualifier, which no check character covers, or if one was the reason for the end."""
     is_odd: bool = False
     """True if something other than its end is doubtful, such as its form."""
 
