@@ -25,7 +25,7 @@ ARKS = st.lists(st.builds(Ark, st.sampled_from(["12345", "12148", "b5"]), _NAMES
 
 def parts_of(evidence: Evidence) -> tuple[object, ...]:
     zones = evidence.zones
-    return list(evidence.whole), evidence.shapes, evidence.qualifiers, zones.learned, zones.known
+    return list(evidence.whole), evidence.shapes, evidence.qualifiers, zones.learned
 
 
 def evidence_of_documents(arks: Iterable[Ark]) -> DatasetEvidence:

@@ -94,7 +94,7 @@ def answers(data: bytes) -> None:
         record=answer.record,
         facts=answer.facts,
     )
-    read_source(data[1:], url="http://a.example/", order=None, harvests=False, selection=Selection())
+    read_source(data[1:], url="http://a.example/", named_kind=None, harvests=False, selection=Selection())
 
 
 def headers(data: bytes) -> None:
