@@ -16,7 +16,7 @@ from wsgiref.simple_server import WSGIRequestHandler, WSGIServer, make_server
 USER = "crawler"
 FORM = """<title>Members only</title><h1>Log in</h1><form method="post" action="">{% csrf_token %}{{ form.as_p }}
 <input type="hidden" name="next" value="{{ next }}"><input type="submit" value="log in"></form>"""
-ITEM = "<title>Plan of the harbour</title><h1>Plan of the harbour</h1><p>Ink on paper, 1784. Log out"
+ITEM = "<title>Plan of the harbour</title><h1>Plan of the harbour, sheet {name}</h1><p>Ink on paper, 1784. Log out"
 
 
 class Repository:
@@ -102,7 +102,11 @@ def __getattr__(name: str) -> Any:
     def object_at(request: Any, name: str) -> Any:
         if name.startswith("away"):
             return HttpResponseRedirect(request.GET.get("to") or f"http://other.example/{name}")
-        return HttpResponse(ITEM + str(request.META)) if name in ("x1", "x2") else HttpResponseNotFound("no such item")
+        return (
+            HttpResponse(ITEM.format(name=name) + str(request.META))
+            if name in ("x1", "x2")
+            else HttpResponseNotFound("no such item")
+        )
 
     return [
         path("accounts/login/", LoginView.as_view()),

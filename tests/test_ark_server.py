@@ -10,7 +10,10 @@ from tests.ark_server import NAAN, PYTHON, ArkServer
 from tests.loopback import RawServer, check_rows, outcomes, reply
 
 pytestmark = pytest.mark.skipif(not PYTHON.exists(), reason="make ark-server sets up the server")
-PAGE = "<title>Plan of the harbour</title><h1>Plan of the harbour</h1><p>Ink on paper, 1784.</p>"
+PAGES = {
+    f"/item/{number}": f"<title>Plan of the {place}</title><h1>Plan of the {place}</h1><p>Ink on paper, 1784.</p>"
+    for number, place in ((7, "harbour"), (8, "market"))
+}
 
 
 @dataclass(frozen=True)
@@ -24,9 +27,7 @@ class ServedArks:
 
 @pytest.fixture(scope="module")
 def served_arks() -> Iterator[ServedArks]:
-    with RawServer(
-        lambda target: reply(body=PAGE) if target in ("/item/7", "/item/8") else reply("404 Not Found")
-    ) as landing:
+    with RawServer(lambda target: reply(body=PAGES[target]) if target in PAGES else reply("404 Not Found")) as landing:
         described = {"who": "Rossi, Ada", "what": "Plan of the harbour", "when": "1784", "where": "Livorno"}
         unknown = dict.fromkeys(described, "")
         rows = [

@@ -173,8 +173,9 @@ def test_ctrl_c_gives_the_verdicts_that_have_all_their_answers(foreign: Path, tm
     feed, store = tmp_path / "verdicts.jsonl", tmp_path / "audit.db"
 
     def at_once(target: str) -> bytes:
-        is_there = target.partition("?")[0].endswith(("/x5", "/x6"))
-        return reply(body=f"<p>{target}: forty leaves, with drawings") if is_there else reply("404 Not Found")
+        name = target.partition("?")[0].rpartition("/")[2]
+        is_there = name in ("x5", "x6")
+        return reply(body=f"<title>{name}</title><p>{target}: forty leaves") if is_there else reply("404 Not Found")
 
     with RawServer(at_once) as quick, RawServer(after_the_signal) as slow:
         routes = f"a.example:80=127.0.0.1:{quick.port},b.example:80=127.0.0.1:{slow.port}"
