@@ -251,12 +251,12 @@ class Addresses(_Section):
     @cached_property
     def absent_path(self) -> re.Pattern[str]:
         """A pattern for the path of an error page."""
-        return re.compile(rf"/(?:{_joined(self.absent)})(?:\.\w+)?/?\Z", re.IGNORECASE)
+        return re.compile(rf"/(?:{_alternation(self.absent)})(?:\.\w+)?/?\Z", re.IGNORECASE)
 
     @cached_property
     def absent_parameter(self) -> re.Pattern[str]:
         """A pattern for the query of an error page."""
-        ways = rf"{_joined(self.absent_query)}|(?:{_joined(self.fault)})=[^&]*"
+        ways = rf"{_alternation(self.absent_query)}|(?:{_alternation(self.fault)})=[^&]*"
         return re.compile(rf"(?:\A|[&=])(?:{ways})(?:&|\Z)", re.IGNORECASE)
 
     @cached_property
@@ -274,7 +274,7 @@ class Addresses(_Section):
         )
 
 
-def _joined(words: Iterable[str]) -> str:
+def _alternation(words: Iterable[str]) -> str:
     """Return an alternation of *words*, in which a hyphen may be missing, or be a low line or a plus sign."""
     return "|".join(word.replace("-", "[-_+]?") for word in words)
 

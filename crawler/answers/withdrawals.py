@@ -170,20 +170,20 @@ class _WithdrawalPhrases:
         # Vietnamese "t\u00e0i" is not the Finnish word for "or".
         self._ways["or_after"] = _any_of(sections["or_after"])
         self._ways["not_wished"] = "".join(rf"(?<!\b{wish} )" for wish in map(bare, sections["wish"]))
-        self._ways["this"] = self._filled(r"(?P<this>\b(?:%(this)s)\s?(?:\w+\s){0,2}?(?:%(noun)s)\w{0,3}\b)")
-        self._ways["the"] = self._filled(r"(?P<the>\b(?:%(the)s)\s?(?:(?:%(asked)s)\w{0,4}\s)?(?:%(noun)s)\w{0,3}\b)")
+        self._ways["this"] = self._fill(r"(?P<this>\b(?:%(this)s)\s?(?:\w+\s){0,2}?(?:%(noun)s)\w{0,3}\b)")
+        self._ways["the"] = self._fill(r"(?P<the>\b(?:%(the)s)\s?(?:(?:%(asked)s)\w{0,4}\s)?(?:%(noun)s)\w{0,3}\b)")
 
-    def _filled(self, pattern: str) -> str:
+    def _fill(self, pattern: str) -> str:
         """Return a pattern with the words of sections in place of their names, such as ``%(noun)s``."""
         return pattern % self._ways
 
-    def _compiled(self, pattern: str) -> re.Pattern[str]:
-        return re.compile(self._filled(pattern))
+    def _compile(self, pattern: str) -> re.Pattern[str]:
+        return re.compile(self._fill(pattern))
 
     @cached_property
     def verb(self) -> re.Pattern[str]:
         """Verbs for withdrawn objects."""
-        return self._compiled(r"(?<![^\W_])(?:%(gone)s)[^\W\d_]{0,3}(?![^\W_])")
+        return self._compile(r"(?<![^\W_])(?:%(gone)s)[^\W\d_]{0,3}(?![^\W_])")
 
     @cached_property
     def subject(self) -> re.Pattern[str]:
@@ -193,12 +193,12 @@ class _WithdrawalPhrases:
         naming = rf"(?:\s*{quoted}|\s*@+|\s+(?:%(naming)s|\d+)\b){{0,9}}?"
         within = rf"(?:(?!\b(?:%(relative)s)\b)[^;:!?|]){{0,{_BETWEEN_CHARS}}}"
         between = rf"(?:\s*(?:\b(?:%(aux)s)\b)?(?:[\s,]+(?:%(starter)s|\d){within})?)"
-        return self._compiled(rf"{object_}{naming}{between}[\s,]*\Z")
+        return self._compile(rf"{object_}{naming}{between}[\s,]*\Z")
 
     @cached_property
     def elsewhere(self) -> re.Pattern[str]:
         """The removal from a place in the world, as of an altar from its church."""
-        return self._compiled(
+        return self._compile(
             r"(?:%(not_wished)s\b(?:%(out_of)s)\s+|(?:%(gone)s)\w{0,3}\s(?:(?:%(out_of_after_verb)s)\b|de l'|dall')\s?)"
             r"(?:(?:%(place_article)s)\s)?+(?!(?:\w+\s){0,2}\w*(?:%(system)s|us\b|here\b))\w+"
         )
@@ -206,29 +206,29 @@ class _WithdrawalPhrases:
     @cached_property
     def goes_on(self) -> re.Pattern[str]:
         """The end of the sentence after the verb, or a time, reason or agent."""
-        return self._compiled(r"\A\W*(?:\Z|@|\d|[.:;,(\u2013-]|(?:%(goes_on)s)\b)")
+        return self._compile(r"\A\W*(?:\Z|@|\d|[.:;,(\u2013-]|(?:%(goes_on)s)\b)")
 
     @cached_property
     def noun_at_once(self) -> re.Pattern[str]:
         """A noun for the object, directly after the verb, that ends the sentence."""
-        return self._compiled(r"\A\s(?:%(noun)s|%(page)s)\w{0,3}\s*\Z")
+        return self._compile(r"\A\s(?:%(noun)s|%(page)s)\w{0,3}\s*\Z")
 
     @cached_property
     def at_once(self) -> re.Pattern[str]:
         """The object directly after the verb: "have removed this item"."""
-        return self._compiled(r"\A\s(?:%(this)s|%(the)s)")
+        return self._compile(r"\A\s(?:%(this)s|%(the)s)")
 
     @cached_property
     def no_fact(self) -> re.Pattern[str]:
         """The words before a verb that make it a negation, a wish, a rule, a condition or a guess."""
-        return self._compiled(
+        return self._compile(
             r"\b(?:%(no_fact)s)\b\s*(?:\w+\s+){0,2}\Z|\A\W*(?:%(condition)s)\b|\b(?:%(or_before)s)\s*\Z"
         )
 
     @cached_property
     def guess_after(self) -> re.Pattern[str]:
         """The words after a verb that name another possibility: "or moved"."""
-        return self._compiled(
+        return self._compile(
             r"\A[^.;:]{0,40}?(?:,|\b)\s*(?:%(or_after)s)\b(?!\s(?:%(no_or_after)s))"
             r"|\A[^.;]{0,20}?\b(?:%(or_verb)s)\s(?:%(or_verb_stem)s)\b"
         )
@@ -236,42 +236,42 @@ class _WithdrawalPhrases:
     @cached_property
     def by_somebody(self) -> re.Pattern[str]:
         """An agent or a reason after a verb."""
-        return self._compiled(r"\b(?:%(by_somebody)s)\b")
+        return self._compile(r"\b(?:%(by_somebody)s)\b")
 
     @cached_property
     def sale(self) -> re.Pattern[str]:
         """A sale, or a lot of it: a thing withdrawn from a sale is still described."""
-        return self._compiled(r"\b(?:(?:%(lot)s)s?\s\d+|%(sale)s)\b")
+        return self._compile(r"\b(?:(?:%(lot)s)s?\s\d+|%(sale)s)\b")
 
     @cached_property
     def provenance(self) -> re.Pattern[str]:
         """The history of a thing before it came to the collection: a sale, a gift, the end of a time in the past."""
-        return self._compiled(r"\b(?:%(provenance)s)\b|\b(?:%(until)s)\s(?:\w+\s){0,3}(?:1\d{3}|20[01]\d)\b")
+        return self._compile(r"\b(?:%(provenance)s)\b|\b(?:%(until)s)\s(?:\w+\s){0,3}(?:1\d{3}|20[01]\d)\b")
 
     @cached_property
     def position(self) -> re.Pattern[str]:
         """A preposition before the object, of which only a part was withdrawn."""
-        return self._compiled(r"\b(?:%(preposition)s)\s?\Z")
+        return self._compile(r"\b(?:%(preposition)s)\s?\Z")
 
     @cached_property
     def status(self) -> re.Pattern[str]:
         """The label of a status or a reason before the verb."""
-        return self._compiled(r"\A(?:\w+\s){0,2}(?:%(status)s)[^:]{0,20}:\s*\Z")
+        return self._compile(r"\A(?:\w+\s){0,2}(?:%(status)s)[^:]{0,20}:\s*\Z")
 
     @cached_property
     def having(self) -> re.Pattern[str]:
         """The auxiliary verb of somebody who withdrew the thing that is named next."""
-        return self._compiled(r"\b(?:%(having)s)\s(?:\w+\s)?\Z")
+        return self._compile(r"\b(?:%(having)s)\s(?:\w+\s)?\Z")
 
     @cached_property
     def to_a_place(self) -> re.Pattern[str]:
         """A direction after the verb, with the capital letter of a place: "removed to London"."""
-        return self._compiled(r"\s(?:%(to_a_place)s)\s(?:the\s)?[^\W\d_a-z]")
+        return self._compile(r"\s(?:%(to_a_place)s)\s(?:the\s)?[^\W\d_a-z]")
 
     @cached_property
     def clause(self) -> re.Pattern[str]:
         """The beginning of a clause with a subject of its own."""
-        return self._compiled(r"[,;:|()\u2013\u2014-]|\b(?:%(clause)s)\b")
+        return self._compile(r"[,;:|()\u2013\u2014-]|\b(?:%(clause)s)\b")
 
 
 def _any_of(phrases: Iterable[str], fold: Callable[[str], str] = str) -> str:

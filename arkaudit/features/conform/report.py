@@ -65,20 +65,20 @@ class ConformanceReport:
 
 def as_text(report: ConformanceReport) -> str:
     """Return one line per requirement, by section, then those that are not met together, each with its fix."""
-    return _rendered("conformance.txt.j2", report)
+    return _render("conformance.txt.j2", report)
 
 
 def as_markdown(report: ConformanceReport) -> str:
     """Return one table per section."""
-    return _rendered("conformance.md.j2", report)
+    return _render("conformance.md.j2", report)
 
 
 def as_page(report: ConformanceReport) -> str:
     """Return an HTML page that can be published, with the requests for each result."""
-    return _rendered("conformance.html.j2", report)
+    return _render("conformance.html.j2", report)
 
 
-def _rendered(name: str, report: ConformanceReport) -> str:
+def _render(name: str, report: ConformanceReport) -> str:
     return template(name, __package__).render(report=report, unmet=UNMET)
 
 
