@@ -103,7 +103,7 @@ def read_page(markup: bytes, charset: str | None) -> tuple[str | None, str, Page
     asks_password = any(map(_is_shown, [field for field in page("input") if _type(field) == "password"][:20]))
     is_unfilled = not kernel_values and _is_unfilled(page)
     signs_on = any(field.get("name", "").endswith(_SIGN_ON) for field in page("input"))
-    is_frame = not (hidden or runs_scripts) and is_all_of_site(page)
+    is_frame = not runs_scripts and is_all_of_site(page)
     own_text, headings = own_part(page)
     text = " ".join(part for part in (" ".join((title or "").split()), own_text) if part)
     challenge = quirks().challenge_in_page(source, title, text, f"{scriptless} {hidden}")

@@ -145,13 +145,13 @@ class PageWords:
         return ". ".join((opening, *others))
 
     def _with_stops(self, text: str) -> str:
-        """Return *text* with a full stop before and after each heading, and after its title before another sentence."""
+        """Return *text* with a full stop after each heading, and after its title before another sentence."""
         rest = text.removeprefix(self.title).lstrip()
         if rest[:1].isupper() and rest != text.lstrip():
             text = f"{self.title}. {rest}"
         for heading in self.headings:
-            text = text.replace(heading, f". {heading}. ", 1)
-        return text.lstrip(". ")
+            text = text.replace(heading, f"{heading}. ", 1)
+        return text
 
     @cached_property
     def beginning(self) -> str:
