@@ -166,9 +166,9 @@ class _WithdrawalPhrases:
 
     def __init__(self, sections: Mapping[str, Any]) -> None:
         self.some = frozenset(_flat(sections["some"]))
-        self._ways = {key: _any_of(_flat(section), bare) for key, section in sections.items()}
+        self._ways = {key: _alternatives(_flat(section), bare) for key, section in sections.items()}
         # Vietnamese "t\u00e0i" is not the Finnish word for "or".
-        self._ways["or_after"] = _any_of(sections["or_after"])
+        self._ways["or_after"] = _alternatives(sections["or_after"])
         self._ways["not_wished"] = "".join(rf"(?<!\b{wish} )" for wish in map(bare, sections["wish"]))
         self._ways["this"] = self._fill(r"(?P<this>\b(?:%(this)s)\s?(?:\w+\s){0,2}?(?:%(noun)s)\w{0,3}\b)")
         self._ways["the"] = self._fill(r"(?P<the>\b(?:%(the)s)\s?(?:(?:%(asked)s)\w{0,4}\s)?(?:%(noun)s)\w{0,3}\b)")
@@ -274,7 +274,7 @@ class _WithdrawalPhrases:
         return self._compile(r"[,;:|()\u2013\u2014-]|\b(?:%(clause)s)\b")
 
 
-def _any_of(phrases: Iterable[str], fold: Callable[[str], str] = str) -> str:
+def _alternatives(phrases: Iterable[str], fold: Callable[[str], str] = str) -> str:
     """Return the alternation of *phrases* in plain form, the longest first; a star is any ending."""
     escaped = (re.escape(fold(plain(phrase))).replace(r"\*", r"\w*") for phrase in phrases)
     return "|".join(sorted(escaped, key=len, reverse=True))
