@@ -152,6 +152,13 @@ def source_of_not_found(answer: Observation) -> str:
     return f"the landing host {landing} reports this; the resolver knew the ARK"
 
 
+def _emptiness(facts: ObjectFacts) -> str:
+    """Return in words how an answer is empty."""
+    if facts.answer.seen.facts.is_unfilled:
+        return "the page has only parts of its site, or labels without values"
+    return "the answer is empty"
+
+
 def _host_reason(answer: Observation) -> str | None:
     """Return the known meaning of a status at its host."""
     return quirks().host_reason(host_name_of(answer.final_url), answer.status or 0)
@@ -233,10 +240,10 @@ _SPECIAL_PAGES = (
         lambda facts: "the answer is the resolver's own entry for a NAAN or shoulder: the ARK may have been cut short",
     ),
     _success(
-        "the answer is empty, and its headers do not name this ARK",
+        "the answer is empty, or a page without content of its own, and its headers do not name this ARK",
         lambda facts: facts.answer.is_empty and not facts.declares_itself,
         ObjectOutcome.UNDETERMINED,
-        lambda facts: ["the answer is empty, so the object can't be seen", *_grounds(facts)],
+        lambda facts: [f"{_emptiness(facts)}, so the object can't be seen", *_grounds(facts)],
     ),
     _success(
         "several objects got one answer, and the control, requested again, gets it too or no usable answer",
