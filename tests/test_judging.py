@@ -124,6 +124,19 @@ def test_page_of_several_objects_at_several_addresses_proves_nothing(vector: dic
     assert {verdict.object.outcome for verdict in judged} == {expected}
 
 
+def test_page_without_description_among_described_pages_proves_nothing() -> None:
+    record = "<title>{0}</title><h1>{0}</h1><dl><dt>Creator<dd>Rossi<dt>Date<dd>1784</dl>"
+    bare = "<title>Harbour</title><h1>{0}</h1><p>Mera vem tulk."
+    pages = {"x5": record, "x6": record, "x7": bare, "y5": record, "y6": bare}
+    seen = []
+    for name, page in pages.items():
+        url = f"https://land.example/{name[0]}/{name}"
+        seen.append(landing_hop(f"ark:12x45/{name}", url, type="text/html", body=page.format(name)))
+    judged = verdicts([target(f"ark:12x45/{name}") for name in pages], seen)
+    outcomes = {verdict.ark.name: verdict.object.outcome for verdict in judged}
+    assert outcomes == {name: "undetermined" if name == "x7" else "resolved" for name in pages}
+
+
 @pytest.mark.parametrize("root", ["https://land.example", "https://land.example/"])
 @pytest.mark.parametrize("reference", ["/media/{n}.jpg", "/image?id={n}", "/download?file=/pdf/{n}.pdf", "a/{n}.png"])
 def test_pages_that_differ_by_query_and_picture_are_no_copies(root: str, reference: str) -> None:

@@ -81,7 +81,8 @@ def status_outcome(status: int) -> ObjectOutcome:
 
 #: Longer XML and JSON without letters have their values in attributes or numbers, and are not empty.
 _EMPTY_DATA_BYTES = 2_000
-#: Of who, what and when: a page with this number of labelled values is not an error page.
+#: The kernel elements that describe an object. A page with this number of them under labels is not an error page.
+DESCRIBING = ("who", "what", "when")
 TELLING = 2
 _THUMP_STATUS = re.compile(r"\s*(?:\S+\s+)?(?P<code>\d{3})\b(?!\.)")
 _TOMBSTONE_KEY = re.compile(r'"(?:tombstone|removal_reason)"\s?:\s?[{"]')
@@ -483,7 +484,7 @@ class AnswerFacts:
     @cached_property
     def tells_of_object(self) -> bool:
         """True if a page labels enough of who, what and when to describe an object."""
-        return len({"who", "what", "when"} & self.kernel_values.keys()) >= TELLING
+        return len(self.kernel_values.keys() & set(DESCRIBING)) >= TELLING
 
     @cached_property
     def describes_itself(self) -> bool:

@@ -23,6 +23,7 @@ from crawler.answers.likeness import (
     same_page,
 )
 from crawler.answers.notices import OLD_YEAR, PageWords, says_not_found, sure_words
+from crawler.answers.page_copies import NO_PAGES, PagesNearby
 from crawler.answers.quirks import NOTICE_CHARS, OPENING_CHARS, plain, quirks
 from crawler.answers.withdrawals import Withdrawal, sentences, speaks_of_withdrawal
 from crawler.model.observations import ObjectOutcome
@@ -104,6 +105,8 @@ class ObjectFacts:
     """Answers to a repeated control that differ from its first answer."""
     copies: int = 0
     """The number of other objects whose pages, at other addresses of the host, say and show the same."""
+    nearby: PagesNearby = NO_PAGES
+    """The pages of other objects in the same folder of the host."""
 
     @property
     def _control_words(self) -> PageWords | None:
@@ -195,6 +198,14 @@ class ObjectFacts:
     def is_repeated(self) -> bool:
         """True if another object has this page, at another address. An app shell is left to scripts."""
         return self.copies > 0 and not self.answer.is_left_to_scripts
+
+    @property
+    def is_bare_among_described(self) -> bool:
+        """True if it is a short page without any description, where the pages of other objects have one."""
+        answer = self.answer
+        has_words = answer.words.body.strip() != "" and answer.words.is_short
+        is_bare = has_words and not answer.is_record and not answer.kernel_values
+        return is_bare and self.nearby.are_described and not answer.is_left_to_scripts
 
     @property
     def is_told_apart(self) -> bool:

@@ -6,7 +6,7 @@ is judged by its answers and the shared facts of the run.
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -15,6 +15,7 @@ from operator import attrgetter
 from typing import NoReturn
 
 from crawler.answers.facts import AnswerFacts
+from crawler.answers.page_copies import PagesNearby, folder_of
 from crawler.asking.probes import resolver_or_host
 from crawler.model.observations import (
     CitedMention,
@@ -27,6 +28,7 @@ from crawler.model.observations import (
     Verdict,
 )
 from crawler.model.resolving import INFLECTED, INFLECTIONS, mention_url, resolver_of
+from crawler.store.ark_tables import ReachedPage
 from crawler.store.frontier import ARKS, Frontier
 from crawler.store.store import Store
 from crawler.verdicts.answer_sets import SHARED, AnswerSet, AnswerSets
@@ -236,8 +238,8 @@ def verdicts_of_run(
     asked = list(targets)
     shared = AnswerSets.from_observations(store.observations(run_id, SHARED))
     pages = store.repeated_pages(run_id)
-    landings = store.landings(run_id)
-    run_judge = RunJudge(shared, store.tls_results(run_id), background, asked, landings, pages, on_bug)
+    reached = store.reached_pages(run_id)
+    run_judge = RunJudge(shared, store.tls_results(run_id), background, asked, reached, pages, on_bug)
     remaining = (target for target in asked if target[1] not in recorded)
     while batch := list(islice(remaining, _AT_A_TIME)):
         cases = [run_judge.case(ark, url) for ark, url in batch]
@@ -324,7 +326,7 @@ class RunJudge:
         tls: Iterable[TlsResult],
         background: Background | None,
         asked: Sequence[Target],
-        landed: Mapping[str, str],
+        reached: Mapping[str, ReachedPage],
         pages: Mapping[str, set[tuple[Ark, str]]],
         on_bug: Callable[[Exception], None] = _raise_bug,
     ) -> None:
@@ -335,9 +337,13 @@ class RunJudge:
         self._on_bug = on_bug
         self._evidence = evidence_of_targets(asked, self._background.readings)
         objects: dict[str, set[Ark]] = defaultdict(set)
+        folders: Counter[tuple[str, bool]] = Counter((folder_of(page.url), page.describes) for page in reached.values())
         for ark, url in asked:
-            if url in landed:
-                objects[landed[url]].add(ark.base)
+            if url in reached and reached[url].is_redirected:
+                objects[reached[url].url].add(ark.base)
+        self._reached = reached
+        self._folders = folders
+        """The numbers of pages that describe an object, or do not, by folder."""
         self._objects = {url: arks for url, arks in objects.items() if len(arks) > 1}
         """The objects whose ARKs are redirected to one URL; parts of one object count once."""
 
@@ -399,11 +405,21 @@ class RunJudge:
             tls=self._tls,
             neighbours=len(self._objects.get(written.final_url, set()) - {ark.base}),
             copies=self._copies(answer_set),
+            nearby=self._nearby(written),
             earlier=tuple(answer_set.earlier),
             policies=self._shared.policies,
             own_path=self._shared.paths.get(origin_of(written.asked_url)) if written.is_unknown else None,
             registered=registry.entry(ark) if registry else None,
         )
+
+    def _nearby(self, answer: AnswerFacts) -> PagesNearby:
+        """Return the pages of other objects in the folder of an object's *answer*."""
+        own = self._reached.get(answer.seen.request_url)
+        if own is None:
+            return PagesNearby()
+        folder = folder_of(own.url)
+        described, bare = (self._folders[folder, describes] for describes in (True, False))
+        return PagesNearby(described - own.describes, bare - (not own.describes))
 
     def _copies(self, answer_set: AnswerSet) -> Mapping[str, int]:
         """Return the numbers of other objects with the same answer at another address, by its digest."""

@@ -10,11 +10,12 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import asdict
 from datetime import datetime
 from itertools import islice
-from typing import Any
+from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, Row, bindparam, distinct, func, select, update
+from sqlalchemy import Connection, Integer, Row, bindparam, distinct, func, literal, or_, select, update
 from sqlalchemy.dialects.sqlite import Insert, insert
 
+from crawler.answers.facts import DESCRIBING, TELLING
 from crawler.answers.mementos import CaptureWish, MementoRecord, capture_wish, may_ask_again
 from crawler.answers.page_copies import ENOUGH_PAGES
 from crawler.history import latest
@@ -44,6 +45,15 @@ _FAILING = [outcome for outcome in ObjectOutcome if outcome.family is Family.FAI
 _LANDED = (ObjectOutcome.RESOLVED, ObjectOutcome.RELATED, ObjectOutcome.WORKS_ELSEWHERE)
 #: Maximum number of documents whose dates are compared, the first that were fetched.
 _MOST_DATES = 100
+
+
+class ReachedPage(NamedTuple):
+    """The page that a request for an object reached."""
+
+    url: str
+    is_redirected: bool
+    describes: bool
+    """True if it is a record, or labels enough of who, what and when."""
 
 
 _OBSERVATIONS = select(schema.observation, *ARK_PARTS).join_from(schema.observation, schema.ark)
@@ -107,16 +117,28 @@ class ArkTables(Database):
             query = query.where(observation.question == question, observation.attempt == attempt)
         return list(map(observation_of, self.rows(query)))
 
-    def landings(self, run_id: int) -> Mapping[str, str]:
-        """Return the final URLs of redirects to a success by request URL; of several attempts, the last counts."""
+    def reached_pages(self, run_id: int) -> Mapping[str, ReachedPage]:
+        """Return the pages at the end of chains with a success by request URL; of several attempts, the last counts."""
         observation = schema.observation.c
+        labels = (func.json_type(observation.facts, f"$.kernel_values.{label}") for label in DESCRIBING)
+        labelled = sum((label.is_not(None).cast(Integer) for label in labels), literal(0))
         query = (
-            select(observation.request_url, observation.status, observation.hop_count, observation.final_url)
+            select(
+                observation.request_url,
+                observation.status,
+                observation.final_url,
+                (observation.hop_count > 0).label("is_redirected"),
+                or_(observation.record.is_not(None), labelled >= TELLING).label("describes"),
+            )
             .where(observation.run_id == run_id, observation.question == Question.OBJECT)
             .order_by(observation.request_url, observation.attempt)
         )
         last = {row.request_url: row for row in self.rows(query)}
-        return {url: row.final_url for url, row in last.items() if row.hop_count and row.status in SUCCESSES}
+        return {
+            url: ReachedPage(row.final_url, row.is_redirected, row.describes)
+            for url, row in last.items()
+            if row.status in SUCCESSES
+        }
 
     def repeated_pages(self, run_id: int) -> Mapping[str, set[tuple[Ark, str]]]:
         """Return the objects and addresses of answers with the same digest, by that digest, if two objects or more

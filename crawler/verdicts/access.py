@@ -337,6 +337,15 @@ _SPECIAL_PAGES = (
         ],
     ),
     _success(
+        "the page is short and describes nothing, unlike those of other objects in the same folder of the host",
+        lambda facts: worth(facts) is _YES and not facts.is_particular and facts.is_bare_among_described,
+        ObjectOutcome.UNDETERMINED,
+        lambda facts: [
+            *_grounds(facts),
+            f"the page describes nothing, while {facts.nearby.described} pages of other objects beside it describe these",
+        ],
+    ),
+    _success(
         "the page has no text, and refreshes to another address",
         lambda facts: worth(facts) is _YES and not facts.declares_itself and facts.answer.only_refreshes,
         ObjectOutcome.UNDETERMINED,
