@@ -161,6 +161,8 @@ class ObjectFacts:
             return True
         if self.answer.tells_of_object and self.answer.kernel_values != control.kernel_values:
             return False
+        if self.answer.words.is_titled_absent and self.answer.words.says_more(self.own_words):
+            return False  # an object may be called so
         absence, other_absence = self.answer.words.absence, control.words.absence
         if absence is None and other_absence is None:
             is_one_place = one.final_url.partition("?")[0] == other.final_url.partition("?")[0]
@@ -324,7 +326,7 @@ class ObjectFacts:
         if is_idle and words.unused_host:
             return words.unused_host
         is_compared = self.reply in (ControlContrast.REFUSED_THERE, ControlContrast.ANOTHER)
-        may_be_title = words.is_titled_by_word and is_compared and words.says_more(self.own_words)
+        may_be_title = is_compared and words.is_titled_by_word and words.says_more(self.own_words)
         if words.is_titled_absent and not may_be_title:
             return words.not_found_in_title
         return words.first_absence(self.own_words, self.answer.ark.name, self._control_words)

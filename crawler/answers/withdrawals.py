@@ -114,7 +114,7 @@ def _said_in(sentence: str) -> Withdrawal | None:
             continue
         if not is_certain and not subject["the"] and not _stands_alone(capitals, start):
             continue
-        return Withdrawal(shown[start : match.end()].replace("@@", "it"), is_certain)
+        return Withdrawal(shown[start : match.end()].replace("@@", "\N{HORIZONTAL ELLIPSIS}"), is_certain)
     return None
 
 
