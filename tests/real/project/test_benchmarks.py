@@ -28,8 +28,6 @@ SMALLEST: dict[str, dict[str, object]] = {
     "overview": {"overview.AUDITS": 2, "overview.ARKS": 2},
     "fix": {"fix.PAGES": 1},
 }
-#: All others start commands, which takes a minute and a half of CPU. `make lint` checks the types of these, too.
-WITHOUT_PROCESSES = {"scan", "find", "growth", "html_pages", "pdf"}
 
 
 def test_all_benchmarks_are_listed() -> None:
@@ -39,9 +37,7 @@ def test_all_benchmarks_are_listed() -> None:
     assert names.split() == list(SMALLEST)
 
 
-@pytest.mark.parametrize(
-    "name", [pytest.param(each, marks=[] if each in WITHOUT_PROCESSES else pytest.mark.process) for each in SMALLEST]
-)
+@pytest.mark.parametrize("name", SMALLEST)
 def test_benchmark_runs(name: str, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
     for constant, value in SMALLEST[name].items():
         monkeypatch.setattr(f"tools.benchmarks.{constant}", value)
