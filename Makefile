@@ -151,17 +151,17 @@ $(VENV)/fuzz/installed: $(VENV)/installed
 ark-server: $(VENV)/ark-server/installed
 
 # A separate environment, because it needs older versions of the libraries.
-$(VENV)/ark-server/installed: $(VENV)/installed tests/ark_server.txt
+$(VENV)/ark-server/installed: $(VENV)/installed tests/real/crawler/ark_server.txt
 	@$(PYTHON) -m venv --clear $(VENV)/ark-server
-	@$(INSTALL) $(VENV)/ark-server/bin/python --only-binary :all: --requirement tests/ark_server.txt
+	@$(INSTALL) $(VENV)/ark-server/bin/python --only-binary :all: --requirement tests/real/crawler/ark_server.txt
 	@touch $@
 
 pywb: $(VENV)/pywb/installed
 
 # A separate environment for the same reason. Only surt has no wheel; it is plain Python.
-$(VENV)/pywb/installed: $(VENV)/installed tests/pywb.txt
+$(VENV)/pywb/installed: $(VENV)/installed tests/real/crawler/pywb.txt
 	@$(PYTHON) -m venv --clear $(VENV)/pywb
-	@$(INSTALL) $(VENV)/pywb/bin/python --only-binary :all: --no-binary surt --requirement tests/pywb.txt
+	@$(INSTALL) $(VENV)/pywb/bin/python --only-binary :all: --no-binary surt --requirement tests/real/crawler/pywb.txt
 	@touch $@
 
 # Separate environments for baselines of benchmarks, which are optional.

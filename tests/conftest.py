@@ -6,20 +6,18 @@ Modules that take long to import are imported by the fixtures: each of the proce
 from __future__ import annotations
 
 import gc
-import inspect
 import os
 import signal
 from collections import Counter
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Generator
 from functools import cache
 from pathlib import Path
-from types import CodeType, FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import HealthCheck, settings
 
-from tests import preloaded
+from tests.real import preloaded
 
 if TYPE_CHECKING:
     from reports.store.frames import Frames
@@ -43,38 +41,8 @@ for profile, examples in (("quick", 15), ("thorough", 50)):
 settings.register_profile("search", max_examples=3_000, deadline=None, suppress_health_check=list(HealthCheck))
 settings.load_profile("quick")
 
-#: A test that reaches one of these modules starts a process, a server or a browser.
-PROCESS_MODULES = {
-    "arkaudit.audits.check_process", "tools.demo.web", "extractors.isolated", "extractors.processes.worker",
-    "extractors.two_passes", "http.server", "multiprocessing", "socket", "subprocess", "tests.preloaded",
-}  # fmt: skip
-
-
-def names_in(code: CodeType) -> Iterator[str]:
-    """Yield the global names in a function's code and in the functions that it defines."""
-    yield from code.co_names
-    for constant in code.co_consts:
-        if isinstance(constant, CodeType):
-            yield from names_in(constant)
-
-
-def starts_processes(*functions: Callable[..., Any]) -> bool:
-    """Return True if these functions, or code of the tests that they name, reach a module of PROCESS_MODULES."""
-    unread: list[object] = list(functions)
-    read: set[int] = set()
-    while unread:
-        value = inspect.unwrap(each) if callable(each := unread.pop()) else each
-        name = value.__name__ if isinstance(value, ModuleType) else getattr(value, "__module__", None) or ""
-        if name in PROCESS_MODULES:
-            return True
-        if id(value) in read or not name.startswith("tests."):
-            continue
-        read.add(id(value))
-        if isinstance(value, FunctionType):
-            unread += [value.__globals__[word] for word in names_in(value.__code__) if word in value.__globals__]
-        elif isinstance(value, type):
-            unread += [member for member in vars(value).values() if isinstance(member, FunctionType)]
-    return False
+#: Tests that may start processes, servers and browsers.
+REAL = Path(__file__).parent / "real"
 
 
 def pytest_collection() -> None:
@@ -84,21 +52,15 @@ def pytest_collection() -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the tests that start processes, and begin with the files of those that one process must run.
+    """Mark the tests that may start processes, and begin with the files of those that one process must run.
 
     Tests that may run anywhere follow, and fill the gaps; the tests without processes fill them last.
     """
-    tiers: dict[tuple[Callable[..., Any], ...], bool] = {}
     count: Counter[Path] = Counter()
     for item in items:
-        if isinstance(item, pytest.Function):
-            fixtures = [made.func for chain in item._fixtureinfo.name2fixturedefs.values() for made in chain]
-            functions = (item.function, *fixtures)
-            if functions not in tiers:
-                tiers[functions] = starts_processes(*functions)
-            if tiers[functions]:
-                item.add_marker(pytest.mark.process)
-                count[item.path] += 1
+        if item.path.is_relative_to(REAL):
+            item.add_marker(pytest.mark.process)
+            count[item.path] += 1
     items.sort(key=lambda item: (not count[item.path], may_be_shared(item.path), -count[item.path]))
 
 
@@ -155,7 +117,7 @@ def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.Tes
 def may_be_shared(file: Path) -> bool:
     """Return True if several processes may run the tests of a file: they start processes, and share no fixture."""
     text = file.read_text("utf-8")
-    return "from tests.loopback import" in text and 'scope="module"' not in text
+    return "from tests.real.loopback import" in text and 'scope="module"' not in text
 
 
 @pytest.hookimpl(optionalhook=True)

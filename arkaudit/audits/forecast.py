@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from arkaudit.configuration.config import Config
     from crawler.spiders.seeds import Seeds
 
-#: Requests for an ARK without metadata, and for one with metadata; `tests/test_asking.py` checks the figures.
+#: Requests for an ARK without metadata, and with; `tests/real/crawler/test_asking.py` checks the figures.
 LEAST_AN_ARK, MOST_AN_ARK = 2.2, 4.2
 #: Number of hosts that are listed.
 _MOST_ROWS = 40

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from reports.exports import write_report
 from reports.store.frames import load_frames
-from tests.browser import Page, browser_page, chromium
+from tests.real.browser import Page, browser_page, chromium
 from tools.benchmarks.stores import make_store
 
 ARKS = 100_000

@@ -1,7 +1,7 @@
 """Targets of coverage-guided fuzzing by atheris: ``make fuzz``.
 
 Each target takes any bytes, and fails if its function breaks a promise, above all that it never raises. Seeds and
-former failures are in `tools/fuzzing/corpus/`, which `tests/test_fuzz_corpus.py` runs without atheris.
+former failures are in `tools/fuzzing/corpus/`, which `tests/unit/project/test_fuzz_corpus.py` runs without atheris.
 """
 
 from __future__ import annotations
