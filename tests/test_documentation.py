@@ -16,7 +16,7 @@ import pytest
 from bs4 import BeautifulSoup
 from pydantic import BaseModel
 
-from arkaudit.configuration.config_files import config_type
+from arkaudit.configuration.config_files import models
 from crawler.model.crawl_requests import SourceKind
 from crawler.sources.links import Rule
 from extractors.mentions.confidence import confidence_in
@@ -62,7 +62,9 @@ def test_every_setting_is_shown_in_an_example() -> None:
     shown = {
         key for example in re.findall(r"^```toml\n(.*?)^```", text, re.M | re.S) for key in keys_in(loads(example))
     }
-    missing = sorted(set(setting_names(config_type())) - shown - {"name"})  # "name" is the key of the audit's table
+    missing = sorted(
+        set(setting_names(models()["Config"])) - shown - {"name"}
+    )  # "name" is the key of the audit's table
     assert missing == [], "add them to docs/configuration.md"
 
 

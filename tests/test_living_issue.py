@@ -14,7 +14,7 @@ from urllib.parse import unquote
 
 import pytest
 
-from arkaudit.configuration.config import Config, Notify
+from arkaudit.configuration.config_files import models
 from arkaudit.configuration.issue_address import IssueAddress
 from arkaudit.output import exits
 from arkaudit.schedules import notification
@@ -30,6 +30,8 @@ from reports.tables.report_tables import Report
 from tests.loopback import accept_connections, run_command
 from tests.test_history import GUIDE, ONE, OTHER, audit
 from tests.vectors import vectors
+
+Config, Notify = models()["Config"], models()["Notify"]
 
 TOKEN = "ghp_secret"
 #: The account of the token.

@@ -18,7 +18,7 @@ from apprise.plugins.base import NotifyBase
 from hypothesis import given
 from hypothesis import strategies as st
 
-from arkaudit.configuration.config import Config, Notify, ReportOptions
+from arkaudit.configuration.config_files import models
 from arkaudit.schedules.notification import send_news
 from crawler.model.observations import MetadataOutcome, ObjectOutcome, ServiceVerdict, Verdict
 from crawler.store.store import Store
@@ -45,6 +45,8 @@ from reports.tables.report_tables import Report
 from reports.tables.summary import Summary
 from tests.loopback import RawServer, reply, run_command
 from tests.test_history import GUIDE, ONE, OTHER, audit
+
+Config, Notify, ReportOptions = models()["Config"], models()["Notify"], models()["ReportOptions"]
 
 URL = "https://n2t.net/ark:12148/btv1b8449691v"
 NEWS = News(7, "2026-11-21T10:00:00", compared_run=6)

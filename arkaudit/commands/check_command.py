@@ -14,12 +14,10 @@ from arkaudit.commands.options import (
     config_of,
     dry_run_option,
     fail_on_option,
-    inventory_option,
-    known_option,
-    max_time_option,
     repeatable,
     request_options,
     resume_option,
+    setting_options,
     store_file_option,
     verdict_format_option,
 )
@@ -41,7 +39,7 @@ if TYPE_CHECKING:
     metavar="FILE|LOG|…",
     help="Read ARKs from a file (one per line), an access log (log:FILE) or documents that were read before.",
 )
-@inventory_option
+@setting_options("inventory")
 @verdict_format_option
 @dry_run_option
 @store_file_option(help="Keep every request and answer in this file.")
@@ -49,8 +47,7 @@ if TYPE_CHECKING:
 @repeatable("--naan", "chosen_naans", metavar="NAAN", help="With --inventory: only ARKs under this NAAN. Repeatable.")
 @repeatable("--prefix", "prefixes", metavar="ARK", help="With --inventory: only ARKs that begin so. Repeatable.")
 @fail_on_option
-@known_option
-@max_time_option
+@setting_options("known", "crawl.max_time")
 @request_options
 def check(
     arks: tuple[str, ...],

@@ -18,10 +18,9 @@ from arkaudit.commands.options import (
     dry_run_option,
     fail_on_option,
     flag,
-    known_option,
-    max_time_option,
     repeatable,
     request_options,
+    setting_options,
     store_file_option,
     verdict_format_option,
 )
@@ -53,9 +52,9 @@ if TYPE_CHECKING:
 @verdict_format_option
 @dry_run_option
 @fail_on_option
-@known_option
+@setting_options("known")
 @audit_option
-@max_time_option
+@setting_options("crawl.max_time")
 @request_options
 def recheck(
     store_file: Path | None,
@@ -143,12 +142,12 @@ def _arks_to_check(
     from crawler.store.store import Store
     from extractors.model.ark import Ark
 
-    intervals, now = config.recheck.intervals, datetime.now(UTC)
+    intervals, now = config.recheck_policy, datetime.now(UTC)
     if not is_file(store_file):
         raise UserMistake(f"there is no store at {store_file}")
     with Store.open(store_file) as store:
         if not is_dry:
-            store.set_status_policy(config.recheck.status_policy)
+            store.set_status_policy(config.status_policy)
         selected = filter(selection.holds, store.known_arks()) if selection else store.known_arks()
         known_arks = [without_times_ahead(known_ark, now) for known_ark in selected]
     following = None

@@ -18,8 +18,9 @@ from threading import Thread
 from typing import Any
 from urllib.parse import quote
 
-from arkaudit.configuration.config import Config, Notify
+from arkaudit.configuration.config import Config
 from arkaudit.configuration.issue_address import IssueAddress
+from arkaudit.configuration.settings import Notify
 from arkaudit.output.exits import command, say
 from arkaudit.schedules.living_issue import NotSent, keep_issue
 from crawler.model.durable_files import make_durable
@@ -86,7 +87,7 @@ def channels(notify: Notify) -> Iterator[Channel]:
 def check_channels(config: Config) -> None:
     """Raise `UserMistake` if the section ``[notify]`` has no target, or one that cannot be used."""
     notify = config.notify
-    if not notify.is_wanted:
+    if not config.has_news:
         if notify.model_fields_set:
             raise UserMistake(_NO_TARGET)
         return
@@ -99,7 +100,7 @@ def check_channels(config: Config) -> None:
         raise UserMistake(f"notify.file: {file} {'is a folder' if is_folder(file) else 'cannot be written'}")
     if notify.issue:
         IssueAddress.parse(notify.issue).api_url()
-    missing = [name for name in notify.variables if not os.environ.get(name)]
+    missing = [name for name in config.notify_variables if not os.environ.get(name)]
     if missing:
         raise UserMistake(f"notify: set the environment variable {', '.join(missing)}")
 
@@ -280,7 +281,7 @@ def send_news_again(
     store_file = store_file or config.store or Path("audit.db")
     if not is_file(store_file):
         raise UserMistake(f"there is no store at {store_file}")
-    if not config.notify.is_wanted:
+    if not config.has_news:
         raise UserMistake(_NO_TARGET)
     check_channels(config)
     known_list = read_known(config.known.file)
