@@ -130,11 +130,10 @@ def run(
     from arkaudit.output.reporting import report_on
     from arkaudit.schedules.notification import send_news
     from crawler.model.observations import Problem
-    from reports.languages import LanguageChoice
-    from reports.store.known_problems import UNREADABLE, read_known
+    from reports.store.known_problems import UNREADABLE
 
     config = config_of(config_file, options, audit=audit)
-    known_list = read_known(config.known.file)
+    known_list = config.known_list
     seeds = seeds or tuple(config.seeds)
     named = _seeds(seeds, resume=resume)
     store_file = store_file or config.store or Path("audit.db")
@@ -156,18 +155,9 @@ def run(
             is_read = begun.store.has_read_seed(run_id)
             unread = [words for words, _ in begun.store.unread(run_id)]
             dead_sources = begun.store.dead_sources(run_id)
-        reported = report_on(
-            store_file,
-            config.out,
-            formats=formats,
-            run_id=run_id,
-            inventory=config.inventory,
-            known_list=known_list,
-            language_choice=LanguageChoice.parse(config.report.lang),
-            is_ending=True,
-        )
+        reported = report_on(config, store_file, config.out, formats=formats, run_id=run_id, is_ending=True)
         if config.has_news:
-            send_news(config, store_file, reported.report, known_list=known_list, config_file=config_file)
+            send_news(config, store_file, reported.report, config_file=config_file)
         note_reported(store_file, run_id)
         if not is_read:
             end_unread("no seed", unread)

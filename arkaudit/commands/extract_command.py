@@ -84,7 +84,7 @@ def extract(
     from crawler.spiders.seeds import Seeds
     from extractors.documents import mention_rows
     from extractors.mentions.rows import ALL_COLUMNS, MAIN_COLUMNS
-    from reports.store.known_problems import read_known
+    from reports.store.known_problems import NOTHING_KNOWN
 
     places = (*places, *listed_places(from_file)) if from_file is not None else places
     if not places:
@@ -103,7 +103,7 @@ def extract(
     else:
         config = config_of(config_file, {**options, "crawl.depth": 0})
     processes = jobs or (config.jobs if config is not None else None) or cores()
-    known_list = read_known(config.known.file if config is not None else None)
+    known_list = config.known_list if config is not None else NOTHING_KNOWN
     total = ExtractTotal(known_list, datetime.now(UTC).date())
     with ExitStack() as stack:
         try:

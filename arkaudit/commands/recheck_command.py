@@ -80,10 +80,8 @@ def recheck(
     arkaudit recheck --store audit.db --host old.example.org --limit 100
     arkaudit recheck --store audit.db --ark ark:12148/btv1b8449691v
     """  # fmt: skip
-    from reports.store.known_problems import read_known
-
     config = config_of(config_file, options, audit=audit)
-    known_list = read_known(config.known.file)
+    config.known_list  # noqa: B018  raises UserMistake before anything is sent
     selection = selection_of(chosen_naans, prefixes, hosts, named_arks)
     store_file = store_file or config.store or Path("audit.db")
     if causes:
@@ -99,7 +97,7 @@ def recheck(
         return
     from arkaudit.audits.checking import recheck_arks, recovered_arks
 
-    done = recheck_arks(arks, config, store_file, known_list=known_list)
+    done = recheck_arks(arks, config, store_file)
     print_check(done, form, store_file, config_file)
     recovered = recovered_arks(arks, done.outcomes)
     for working in recovered[:_MOST_SHOWN]:

@@ -76,23 +76,12 @@ def report(
 
     config = config_of(config_file, options, audit=audit)
     store_file = store_file or config.store or Path("audit.db")
-    from reports.languages import LanguageChoice
-    from reports.store.known_problems import read_known
     from reports.tables.filters import Choice
 
     if targets_for is not None and (out is None or out == Path("-")):
         raise UserMistake("--targets-for writes targets.csv into a folder: name it by --out")
     choice = Choice(naans=naans, documents=documents, only=only)
     summary = report_on(
-        store_file,
-        out,
-        formats=formats,
-        run_id=run_id,
-        since=since,
-        choice=choice,
-        inventory=config.inventory,
-        known_list=read_known(config.known.file),
-        language_choice=LanguageChoice.parse(config.report.lang),
-        targets_for=targets_for,
+        config, store_file, out, formats=formats, run_id=run_id, since=since, choice=choice, targets_for=targets_for
     )
     exit_on(fail_on, summary.tokens, is_whole=summary.is_whole)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from functools import cached_property
 from operator import attrgetter
 from string import Template
 from typing import Any, TypeVar
@@ -21,6 +22,8 @@ from crawler.politeness.pacing import Allowance, Allowances, is_own
 from crawler.rendering import PageLimits, RenderOptions, find_browser
 from crawler.wire.credentials import Credential, Credentials, proxy_credential
 from extractors.model.urls import Origin
+from reports.languages import LanguageChoice
+from reports.store.known_problems import KnownProblems, read_known
 
 PluginSection = TypeVar("PluginSection", bound=Section)
 
@@ -33,6 +36,16 @@ class Config(Settings):
         for section in vars(self).values():
             if isinstance(section, Section):
                 section.check()
+
+    @cached_property
+    def known_list(self) -> KnownProblems:
+        """The list of known problems. Raises `UserMistake` if it can't be read."""
+        return read_known(self.known.file)
+
+    @property
+    def language_choice(self) -> LanguageChoice:
+        """The language of a report."""
+        return LanguageChoice.parse(self.report.lang)
 
     @property
     def recheck_policy(self) -> RecheckPolicy:
@@ -103,15 +116,18 @@ class Config(Settings):
 
     def allowance(self, host: str) -> Allowance:
         """Return the configured rate for *host* (scheme, name and port), which the host may lower later."""
+        return self._allowances.for_host(host, is_own=self.owns(host))
+
+    @property
+    def _allowances(self) -> Allowances:
         hosts = {name: Allowance(own.interval, own.concurrency) for name, own in self.hosts.items()}
-        return Allowances(self.politeness.delay, hosts).for_host(host, is_own=self.owns(host))
+        return Allowances(self.politeness.delay, hosts)
 
     def owns(self, host: str) -> bool:
         """Return True if *host* is the operator's own: under ``hosts``, routed, or an allowed private address."""
         routes = Routes.parse(self.network.connect_to, only=self.network.only_routed)
         guard = AddressGuard.for_networks(self.network.allow_addresses)
-        named = Allowances(hosts=dict.fromkeys(self.hosts, Allowance())).find_by_name(host)
-        return named is not None or is_own(host, routes, guard)
+        return self._allowances.find_by_name(host) is not None or is_own(host, routes, guard)
 
     def section(self, kind: type[PluginSection]) -> PluginSection | None:
         """Return the section of this type, which a plug-in declares by the hook `settings`; None if it is not given."""
