@@ -51,8 +51,10 @@ def commands() -> Mapping[str, tuple[str, str]]:
 def settings() -> Mapping[str, type[Section]]:
     """Return sections of the configuration by name. `Config.section` returns the values of a section::
 
+    from arkaudit.configuration.settings import Section, setting
+
     class Count(Section):
-        years: int = 5
+        years: int = setting(5, "Number of years.", ge=1)
 
     @hookimpl
     def settings():

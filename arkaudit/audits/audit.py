@@ -27,10 +27,10 @@ from crawler.model.observations import DocumentRecord, Verdict, now
 from crawler.model.registry import dns_look_up, load_registry, with_resolvers
 from crawler.model.schema import FAILED, FINISHED, INTERRUPTED
 from crawler.process import RunFaults, SpiderStage, run_stages
-from crawler.sources.gate import CrawlPlan, LinkPatterns, Rules
+from crawler.sources.gate import CrawlPlan
 from crawler.sources.request_logs import RequestLogs
+from crawler.sources.xml_sources import Selection
 from crawler.spiders.arks_spider import ArksSpider
-from crawler.spiders.conversation import AskingRules
 from crawler.spiders.documents_spider import DocumentsSpider
 from crawler.spiders.mementos_spider import MementosSpider
 from crawler.spiders.runs import Background, judge_run, judge_settled, settle_readings
@@ -47,28 +47,6 @@ from extractors.model.errors import RunInterrupted
 from extractors.model.naan import Registry
 from extractors.model.urls import origin_of
 from extractors.processes.worker import WorkerExecutor
-
-
-def crawl_plan(config: Config, seeds: Seeds) -> CrawlPlan:
-    """Return the plan of a crawl from *seeds*, with its limits from *config*."""
-    crawl = config.crawl
-    return CrawlPlan.from_urls(
-        seeds.urls,
-        seeds.named_kinds,
-        rules=Rules(
-            depth=crawl.depth,
-            include=LinkPatterns(crawl.include),
-            exclude=LinkPatterns(crawl.exclude),
-            follows_nofollow=crawl.ignore_nofollow,
-        ),
-        extent=crawl.scope,
-        content_hosts=tuple(crawl.content_hosts),
-        selection=crawl.oai.selection,
-        has_sitemaps=crawl.sitemaps,
-        max_pages=crawl.max_pages,
-        max_time_s=crawl.max_time,
-    )
-
 
 Target = tuple[Ark, str]
 #: Assumed size of a mention, for the size of a batch of documents.
@@ -194,18 +172,18 @@ class Audit:
     def _documents_arguments(self, seeds: Seeds, executor: WorkerExecutor, progress: RunProgress) -> dict[str, Any]:
         """Return the keyword arguments of `DocumentsSpider`; *executor* runs its parsers."""
         progress.stage("documents", done=self.store.counts(self.run_id)["documents"])
+        crawl = self.config.crawl
+        options = {**dict(crawl), "oai": Selection(**dict(crawl.oai))}
         return {
             **self.spider_arguments,
-            "plan": crawl_plan(self.config, seeds),
+            "plan": CrawlPlan.from_urls(seeds.urls, seeds.named_kinds, **options),
             "files": seeds.files,
             "source_files": seeds.named_files,
-            "resolver": self.config.resolver,
             "executor": executor,
-            "patience": self.config.patience,
         }
 
     def _arks_arguments(self, progress: RunProgress) -> dict[str, Any]:
-        """Return the keyword arguments of `ArksSpider`: targets, their other readings, and rules.
+        """Return the keyword arguments of `ArksSpider`: targets, their other readings, and what is asked.
 
         All documents must have been read.
         """
@@ -220,20 +198,14 @@ class Audit:
         if config.resolve.maptr:
             naans = (ark.naan for ark, _ in asked if not ark.is_skipped)
             registry = with_resolvers(registry, naans, dns_look_up())
-        rules = AskingRules(
-            registry=registry,
-            resolver=config.resolver,
-            direct=config.resolve.direct,
-            legacy=config.resolve.legacy_inflections,
-            rendering=config.render.enabled,
-            patience=config.patience,
-        )
         return {
             **self.spider_arguments,
             "targets": asked,
             "readings": self._candidate_readings(),
-            "rules": rules,
-            "rendering": config.render.options,
+            "registry": registry,
+            "direct": config.resolve.direct,
+            "legacy_inflections": config.resolve.legacy_inflections,
+            "rendering": config.render_options,
             # In a run, the limit is for the crawl.
             "max_time_s": config.crawl.max_time if self.seeds is None else None,
         }
@@ -247,12 +219,7 @@ class Audit:
             *self.store.capture_wishes(self.run_id, wanted.timegate, now=datetime.now(UTC), max_age_s=wanted.max_age)
         ]
         progress.stage("archived copies", len(failing))
-        return {
-            **self.spider_arguments,
-            "timegate": wanted.timegate,
-            "targets": failing,
-            "patience": self.config.patience,
-        }
+        return {**self.spider_arguments, "timegate": wanted.timegate, "targets": failing}
 
     # -- targets and their background
 
@@ -376,7 +343,7 @@ def begin(config: Config, store: Store, command: str, named: Sequence[str], deci
     if config.credentials:
         # The store will hold pages that need a log-in.
         store.make_private()
-    store.set_status_policy(config.recheck.status_policy)
+    store.set_status_policy(config.status_policy)
     if decision is not None and decision.run is not None:
         store.mark_resumed(decision.run.run_id)
         return decision.run.run_id
@@ -402,11 +369,10 @@ def warn_if_anonymous(config: Config) -> None:
 
 
 def fetched_documents(seeds: Seeds, config: Config) -> Iterator[Document]:
-    """Fetch the documents at *seeds* without following links or keeping a store, for `arkaudit extract`."""
+    """Fetch the documents at *seeds* without keeping a store, for `arkaudit extract`."""
     records: list[DocumentRecord] = []
-    only_these = config.model_copy(update={"crawl": config.crawl.model_copy(update={"depth": 0})})
     with Store.open(None) as store:
-        Audit(only_these, store, seeds, resolve=False, on_document=records.append).run("extract")
+        Audit(config, store, seeds, resolve=False, on_document=records.append).run("extract")
     order = {url: number for number, url in enumerate(seeds.urls)}
     records.sort(key=lambda record: order.get(record.url, order.get(record.found_on or "", len(order))))
     for record in records:

@@ -31,7 +31,6 @@ from extractors.model.ark import Ark
 from extractors.model.errors import UserMistake
 from reports.hints import MOST_FAULTS, Fault, failing_words
 from reports.languages.places import place_words
-from reports.store.known_problems import NOTHING_KNOWN, KnownProblems
 
 #: Families of outcomes that the summary lists as problems, the most severe first.
 _PROBLEM_FAMILIES = (Family.FAILS, Family.UNREACHABLE)
@@ -91,20 +90,17 @@ def check_lines(
     store_file: Path | None,
     *,
     lines: Mapping[str, Sequence[str]] | None,
-    known_list: KnownProblems = NOTHING_KNOWN,
     explain: bool = False,
     resume: bool | None,
 ) -> CheckResult:
     """Resolve and judge the ARKs in the lines *asked*; with *explain* each row explains its verdict.
 
-    *lines* maps a line to the places in files that it was read from. Problems that *known_list* accepts are only
-    counted. An unfinished check of the same lines is resumed. Raises `crawler.store.StoreError`, and
-    `extractors.model.errors.UserMistake` if no line holds an ARK or the options contradict the check to resume.
+    *lines* maps a line to the places in files that it was read from. Known problems are only counted. An unfinished
+    check of the same lines is resumed. Raises `crawler.store.StoreError`, and `extractors.model.errors.UserMistake` if
+    no line holds an ARK or the options contradict the check to resume.
     """
     mentions = _mentions_of(asked)
-    verdicts, run = judge_lines(
-        asked, mentions, config, store_file, known_list=known_list, explain=explain, resume=resume
-    )
+    verdicts, run = judge_lines(asked, mentions, config, store_file, explain=explain, resume=resume)
     judged = [(text, verdict) for text, verdict in zip(asked, verdicts, strict=True) if verdict is not None]
     return _result(judged, run, lines or {})
 
@@ -115,7 +111,6 @@ def judge_lines(
     config: Config,
     store_file: Path | None,
     *,
-    known_list: KnownProblems = NOTHING_KNOWN,
     explain: bool = False,
     resume: bool | None = None,
 ) -> tuple[list[Verdict | str | None], CheckRun]:
@@ -126,7 +121,7 @@ def judge_lines(
     with open_run("check", [fingerprint(asked)], config, store_file, resume=resume) as begun:
         targets = _targets_by_mention(mentions, begun.config)
         readings = readings_of_mentions((mention, url) for mention, (_, url) in targets.items())
-        run = _run(begun, known_list, list(dict.fromkeys(targets.values())), readings, explain=explain)
+        run = _run(begun, list(dict.fromkeys(targets.values())), readings, explain=explain)
 
     def verdict_on(mention: Mention) -> Verdict | None:
         ark, url = targets[mention]
@@ -136,9 +131,7 @@ def judge_lines(
     return [verdict_on(mention) if isinstance(mention, Mention) else mention for mention in mentions], run
 
 
-def recheck_arks(
-    again: Sequence[KnownArk], config: Config, store_file: Path, *, known_list: KnownProblems = NOTHING_KNOWN
-) -> CheckResult:
+def recheck_arks(again: Sequence[KnownArk], config: Config, store_file: Path) -> CheckResult:
     """Request ARKs of a store again at the URLs of their last check.
 
     A check of the same ARKs that was killed before it judged anything is resumed. Raises `crawler.store.StoreError`.
@@ -146,7 +139,7 @@ def recheck_arks(
     targets = [(Ark.parse(due_ark.ark), due_ark.request_url) for due_ark in again]
     seeds = ["due", fingerprint([f"{ark} {url}" for ark, url in targets])]
     with open_run("check", seeds, config, store_file, resume=None) as begun:
-        return _result_by_url(_run(begun, known_list, targets))
+        return _result_by_url(_run(begun, targets))
 
 
 def recovered_arks(again: Iterable[KnownArk], outcomes: Mapping[Pair, ObjectOutcome]) -> list[KnownArk]:
@@ -156,14 +149,7 @@ def recovered_arks(again: Iterable[KnownArk], outcomes: Mapping[Pair, ObjectOutc
     return [checked for checked, outcome in now if outcome is not None and outcome.family is Family.WORKS]
 
 
-def check_source(
-    source: ArkSource,
-    config: Config,
-    store_file: Path | None,
-    *,
-    known_list: KnownProblems = NOTHING_KNOWN,
-    resume: bool | None,
-) -> CheckResult:
+def check_source(source: ArkSource, config: Config, store_file: Path | None, *, resume: bool | None) -> CheckResult:
     """Store the documents of a *source*, then resolve each ARK that they cite once at each request URL.
 
     An unfinished check of the same source is resumed. Raises `crawler.store.StoreError`, and
@@ -171,12 +157,11 @@ def check_source(
     """
     seeds = [source.place, source.digest]
     with open_run("check", seeds, config, store_file, resume=resume) as begun:
-        return _result_by_url(_run(begun, known_list, source=source))
+        return _result_by_url(_run(begun, source=source))
 
 
 def _run(
     begun: OpenRun,
-    known_list: KnownProblems,
     targets: Sequence[Target] | None = None,
     readings: Mapping[str, Sequence[CandidateReading]] | None = None,
     *,
@@ -207,8 +192,8 @@ def _run(
         except AuditInterrupted as stopped:
             run_id, interruption = stopped.run_id, stopped
     day = datetime.now(UTC).date()
-    problems = store.problems(run_id) if known_list else {}
-    accepted = {pair for pair, problem in problems.items() if known_list.accepts(problem, day)}
+    problems = store.problems(run_id) if config.known_list else {}
+    accepted = {pair for pair, problem in problems.items() if config.known_list.accepts(problem, day)}
     first_problems = _problems(verdicts.values(), accepted)[:MOST_FAULTS]
     places = store.places_of([_pair(verdict) for verdict in first_problems])
     return CheckRun(

@@ -18,13 +18,11 @@ from arkaudit.commands.options import (
     crawl_options,
     dry_run_option,
     fail_on_option,
-    file_option,
     format_option,
-    known_option,
     lang_option,
     request_options,
     resume_option,
-    setting_option,
+    setting_options,
     store_file_option,
     store_option,
 )
@@ -94,7 +92,7 @@ def crawl(
 @click.command(cls=GroupedCommand)
 @click.argument("seeds", metavar="[SEED…]", nargs=-1)
 @store_file_option(help="The file of the store.  [default: audit.db]")
-@file_option("--out", help="Write the report into this folder.")
+@setting_options("out")
 @resume_option
 @dry_run_option
 @format_option
@@ -102,23 +100,15 @@ def crawl(
 @audit_option
 @click.option("--scheduled", type=click.DateTime(["%Y-%m-%dT%H:%M:%S%z"]), hidden=True)
 @fail_on_option
-@known_option
-@setting_option(
-    "Options",
-    "notify.issue",
-    metavar="SERVICE:REPOSITORY",
-    help="Keep an issue about failing ARKs there, e.g. github:owner/repo.",
-)
+@setting_options("known", "notify.issue")
 @crawl_options
 @request_options
 def run(
     seeds: tuple[str, ...],
     store_file: Path | None,
-    out: Path | None,
     resume: bool | None,
     dry_run: bool,
     formats: tuple[str, ...],
-    lang: str | None,
     audit: str | None,
     scheduled: datetime | None,
     fail_on: tuple[str, ...],
@@ -140,16 +130,14 @@ def run(
     from arkaudit.output.reporting import report_on
     from arkaudit.schedules.notification import send_news
     from crawler.model.observations import Problem
-    from reports.languages import LanguageChoice
-    from reports.store.known_problems import UNREADABLE, read_known
+    from reports.store.known_problems import UNREADABLE
 
     config = config_of(config_file, options, audit=audit)
-    known_list = read_known(config.known.file)
+    known_list = config.known_list
     seeds = seeds or tuple(config.seeds)
     named = _seeds(seeds, resume=resume)
     store_file = store_file or config.store or Path("audit.db")
-    out = out or config.out
-    _refuse_mistakes(config, store_file, out, formats)
+    _refuse_mistakes(config, store_file, formats)
     if dry_run:
         from arkaudit.audits.audit import warn_if_anonymous
         from arkaudit.audits.forecast import print_forecast_of_run
@@ -167,18 +155,9 @@ def run(
             is_read = begun.store.has_read_seed(run_id)
             unread = [words for words, _ in begun.store.unread(run_id)]
             dead_sources = begun.store.dead_sources(run_id)
-        reported = report_on(
-            store_file,
-            out,
-            formats=formats,
-            run_id=run_id,
-            inventory=config.inventory,
-            known_list=known_list,
-            language_choice=LanguageChoice.parse(lang or config.report.lang),
-            is_ending=True,
-        )
-        if config.notify.is_wanted:
-            send_news(config, store_file, reported.report, known_list=known_list, config_file=config_file)
+        reported = report_on(config, store_file, config.out, formats=formats, run_id=run_id, is_ending=True)
+        if config.has_news:
+            send_news(config, store_file, reported.report, config_file=config_file)
         note_reported(store_file, run_id)
         if not is_read:
             end_unread("no seed", unread)
@@ -187,7 +166,7 @@ def run(
         exit_on(fail_on, [*reported.tokens, *(UNREADABLE for _ in dead)], is_whole=reported.is_whole)
 
 
-def _refuse_mistakes(config: Config, store_file: Path, out: Path | None, formats: Sequence[str]) -> None:
+def _refuse_mistakes(config: Config, store_file: Path, formats: Sequence[str]) -> None:
     """Look at all inputs and destinations of a run, without writing. Raises `ArkauditError` and `OSError`."""
     from arkaudit.schedules.notification import check_channels
     from crawler.store.files import real_path, refuse_foreign
@@ -199,8 +178,8 @@ def _refuse_mistakes(config: Config, store_file: Path, out: Path | None, formats
     check_channels(config)
     config.check()
     refuse_foreign(real_path(store_file))
-    if out is not None:
-        check_out(out, formats)
+    if config.out is not None:
+        check_out(config.out, formats)
 
 
 @contextmanager

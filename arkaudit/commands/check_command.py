@@ -14,12 +14,10 @@ from arkaudit.commands.options import (
     config_of,
     dry_run_option,
     fail_on_option,
-    inventory_option,
-    known_option,
-    max_time_option,
     repeatable,
     request_options,
     resume_option,
+    setting_options,
     store_file_option,
     verdict_format_option,
 )
@@ -41,7 +39,7 @@ if TYPE_CHECKING:
     metavar="FILE|LOG|…",
     help="Read ARKs from a file (one per line), an access log (log:FILE) or documents that were read before.",
 )
-@inventory_option
+@setting_options("inventory")
 @verdict_format_option
 @dry_run_option
 @store_file_option(help="Keep every request and answer in this file.")
@@ -49,8 +47,7 @@ if TYPE_CHECKING:
 @repeatable("--naan", "chosen_naans", metavar="NAAN", help="With --inventory: only ARKs under this NAAN. Repeatable.")
 @repeatable("--prefix", "prefixes", metavar="ARK", help="With --inventory: only ARKs that begin so. Repeatable.")
 @fail_on_option
-@known_option
-@max_time_option
+@setting_options("known", "crawl.max_time")
 @request_options
 def check(
     arks: tuple[str, ...],
@@ -75,10 +72,9 @@ def check(
     arkaudit check --inventory inventory.csv --prefix ark:12148/bpt6
     """  # fmt: skip
     from crawler.spiders.seeds import split_arks
-    from reports.store.known_problems import read_known
 
     config = config_of(config_file, options)
-    known_list = read_known(config.known.file)
+    config.known_list  # noqa: B018  raises UserMistake before anything is sent
     source: ArkSource | None = plugins().hook.ark_sources(place=from_file) if from_file is not None else None
     selection = selection_of(chosen_naans, prefixes, ())
     if selection and (inventory is None or arks or from_file is not None):
@@ -106,7 +102,7 @@ def check(
     from arkaudit.audits.checking import check_lines, check_source
 
     if source is not None:
-        done = check_source(source, config, store_file, known_list=known_list, resume=resume)
+        done = check_source(source, config, store_file, resume=resume)
     else:
         lines: defaultdict[str, list[str]] = defaultdict(list, logged)
         for number, line in from_lines.items():
@@ -114,7 +110,7 @@ def check(
                 lines[text].append(f"{from_file}:{number}")
         for text in listed:
             lines[text].append(str(inventory))
-        done = check_lines(asked, config, store_file, lines=lines, known_list=known_list, resume=resume)
+        done = check_lines(asked, config, store_file, lines=lines, resume=resume)
     print_check(done, form, store_file, config_file)
     exit_on(fail_on, done.tokens)
 

@@ -15,15 +15,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from arkaudit.commands.options import (
-    asked_level,
     config_of,
     flag,
     from_places_option,
     jobs_option,
-    known_option,
     listed_places,
     repeatable,
     request_options,
+    setting_options,
 )
 from arkaudit.output.exits import NEVER, after_extract, end_unread, errors, exit_on, print_ending, say
 from crawler.model.outcomes import MISTYPED, DocumentOutcome
@@ -55,7 +54,7 @@ if TYPE_CHECKING:
     type=click.Choice([NEVER, DocumentOutcome.UNREADABLE.value, MISTYPED]),
     help="Exit with 1 if a document or a part of it is unreadable, or cites a mistyped ARK. Repeatable.",
 )
-@known_option
+@setting_options("known")
 @jobs_option
 @request_options
 def extract(
@@ -85,7 +84,7 @@ def extract(
     from crawler.spiders.seeds import Seeds
     from extractors.documents import mention_rows
     from extractors.mentions.rows import ALL_COLUMNS, MAIN_COLUMNS
-    from reports.store.known_problems import read_known
+    from reports.store.known_problems import NOTHING_KNOWN
 
     places = (*places, *listed_places(from_file)) if from_file is not None else places
     if not places:
@@ -96,15 +95,15 @@ def extract(
         raise UserMistake("--all-columns is for --format csv")
     form = "unique" if unique else form or ("table" if sys.stdout.isatty() else "jsonl")
     seeds = Seeds.parse(path for path in places if path != "-")
-    is_plain = config_file is None and asked_level() is None and all(value in (None, ()) for value in options.values())
+    is_plain = config_file is None and all(value in (None, ()) for value in options.values())
     config = None
     if is_plain and not seeds.urls:
         # Importing the configuration takes longer than reading a small file.
         logs.start(None, errors)
     else:
-        config = config_of(config_file, options)
+        config = config_of(config_file, {**options, "crawl.depth": 0})
     processes = jobs or (config.jobs if config is not None else None) or cores()
-    known_list = read_known(config.known.file if config is not None else None)
+    known_list = config.known_list if config is not None else NOTHING_KNOWN
     total = ExtractTotal(known_list, datetime.now(UTC).date())
     with ExitStack() as stack:
         try:

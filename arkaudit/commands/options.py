@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from arkaudit.configuration.nearest_words import suggest_nearest
+from arkaudit.configuration.settings import TABLE, Setting
 from arkaudit.output.exits import NEVER, errors
-from crawler.model import defaults
 from extractors.model.errors import UserMistake
+from reports.languages import WORDS
 
 if TYPE_CHECKING:
     from arkaudit.configuration.config import Config
@@ -39,97 +40,61 @@ audits_option = config_option(
 
 
 class SettingOption(click.Option):
-    """An option that overrides a setting, such as ``politeness.delay``. The help of long commands lists it in a group."""
+    """The option of a setting, whose value has the name of the setting, such as ``politeness.delay``."""
 
-    def __init__(self, names: Sequence[str], *, setting: str, group: str, **attributes: Any) -> None:
+    def __init__(self, names: Sequence[str], *, setting: str, **attributes: Any) -> None:
         super().__init__(names, **attributes)
-        self.setting = setting
-        self.group = group
+        self.name = setting
 
 
-def setting_option(group: str, setting: str, *names: str, **attributes: Any) -> Callable[[Any], Any]:
-    """Return the decorator for the option of a setting. By default, its name is the last part of that of the setting."""
-    names = names or ("--" + setting.rpartition(".")[2].replace("_", "-"),)
-    return click.option(*names, cls=SettingOption, setting=setting, group=group, **attributes)
+def setting_options(*names: str, **attributes: Any) -> Callable[[Command], Command]:
+    """Return the decorator for the options of all settings with these *names*, or in the sections with these names."""
+
+    def decorate(command: Command) -> Command:
+        for start in reversed(names):
+            for name, row in reversed(TABLE.items()):
+                if row.option and f"{name}.".startswith(f"{start}."):
+                    made = _attributes(row) | attributes
+                    command = click.option(row.option, cls=SettingOption, setting=name, **made)(command)
+        return command
+
+    return decorate
 
 
-_request = partial(setting_option, "Requests")
-_network = partial(setting_option, "Network")
-_log = partial(setting_option, "Messages and log")
-_crawling = partial(setting_option, "Crawling")
-_repeated: dict[str, Any] = {"multiple": True}
-_switch: dict[str, Any] = {"is_flag": True, "default": None}
+#: Attributes of the option of a setting by the first word of its type; text has none.
+_KINDS: Mapping[str, Mapping[str, Any]] = {
+    "bool": {"is_flag": True, "default": None},
+    "float": {"type": float},
+    "int": {"type": int},
+    "FilePath": {"type": FILE},
+}
 
-_RESOLVER = _request("resolver", help=f"Resolver for compact ARKs.  [default: {defaults.GLOBAL_RESOLVER}]")
-_DIRECT = _request(
-    "resolve.direct", **_switch, help="Request compact ARKs from the NAAN registry's target of their NAAN."
-)
-_REQUESTS = (
-    _RESOLVER,
-    _request(
-        "politeness.delay",
-        type=float,
-        help="Seconds between two requests to a host; less than 1 only for your own.  "
-        f"[default: {defaults.INTERVAL_S:g}]",
-    ),
-    _request("politeness.timeout", type=float, help=f"Seconds for one request.  [default: {defaults.TIMEOUT_S:g}]"),
-    _request(
-        "politeness.attempts",
-        type=int,
-        help=f"Number of attempts after a temporary failure.  [default: {defaults.ATTEMPTS}]",
-    ),
-    _request(
-        "politeness.backoff",
-        type=float,
-        help=f"Seconds before the second attempt, doubled for each.  [default: {defaults.BACKOFF_S:g}]",
-    ),
-    _request(
-        "politeness.longest_wait",
-        type=float,
-        help=f"Longest pause to grant a host, in seconds.  [default: {defaults.LONGEST_WAIT_S:g}]",
-    ),
-    _DIRECT,
-    _request("resolve.max_hops", type=int, help=f"Redirects in a chain.  [default: {defaults.MAX_HOPS}]"),
-    _request("politeness.user_agent", help="The whole User-Agent header, instead of arkaudit's."),
-    _request("politeness.contact", help="Your e-mail address or URL for operators of hosts; part of the User-Agent."),
-    _network(
-        "network.connect_to",
-        **_repeated,
-        metavar="HOST:PORT=ADDR:PORT",
-        help="Connect to ADDR:PORT instead of HOST:PORT; URL and Host header stay the same. Repeatable.",
-    ),
-    _network("network.only_routed", **_switch, help="Only connect to hosts given by --connect-to."),
-    _network("network.ca_file", type=FILE, help="Certificate authorities to trust."),
-    _network(
-        "network.allow_addresses",
-        "--allow-address",
-        **_repeated,
-        metavar="CIDR",
-        help="A private network that may be reached. Repeatable.",
-    ),
-    _log(
-        "log.file", "--log-file", type=click.Path(path_type=Path, dir_okay=False), help="Append the log to this file."
-    ),
-    _log(
-        "log.level",
-        "--log-level",
-        type=click.Choice(["debug", "info", "warning", "error"]),
-        help="Lowest level to log; debug logs each request.  [default: warning; info in a file]",
-    ),
-    _log(
-        "log.format", "--log-format", type=click.Choice(["text", "json"]), help="One line per event.  [default: text]"
-    ),
-)
+
+def _attributes(row: Setting) -> dict[str, Any]:
+    """Return the attributes of the option of a setting."""
+    attributes: dict[str, Any] = {"metavar": row.metavar, **_KINDS.get(row.type.partition(" ")[0], {})}
+    if row.choices:
+        attributes["type"] = click.Choice([*map(str, row.choices)])
+    words, default = row.help, row.unset or row.default
+    if isinstance(default, list):
+        attributes["multiple"] = True
+        words += " Repeatable."
+    elif default:
+        shown = "yes" if default is True else f"{default:g}" if isinstance(default, float) else default
+        words += f"  [default: {shown}]"
+    return attributes | {"help": words}
+
+
 #: The value of --format for all formats.
 EVERY = "all"
 
-#: Groups in the help of long commands, in their order, with options that override no setting; all others come first.
+#: Groups in the help of long commands, in their order, with sections and other options; all others come first.
 _GROUPS: Mapping[str, tuple[str, ...]] = {
-    "Crawling": (),
-    "Requests": (),
-    "Network": (),
-    "Report": ("out", "formats", "lang", "naans", "documents", "only", "since", "run_id"),
-    "Messages and log": ("verbose", "quiet", "color"),
+    "Crawling": ("crawl",),
+    "Requests": ("resolver", "politeness", "resolve"),
+    "Network": ("network",),
+    "Report": ("out", "formats", "report", "naans", "documents", "only", "since", "run_id", "known", "inventory"),
+    "Messages and log": ("log", "verbose", "quiet", "color"),
 }
 
 
@@ -155,9 +120,8 @@ class GroupedCommand(click.Command):
 
 def _group_of(option: click.Option) -> str:
     """Return the title of the group in which the help lists an option."""
-    if isinstance(option, SettingOption):
-        return option.group
-    return next((title for title, names in _GROUPS.items() if option.name in names), "Options")
+    section = str(option.name).partition(".")[0]
+    return next((title for title, names in _GROUPS.items() if section in names), "Options")
 
 
 class WordChoice(click.Choice[str]):
@@ -173,28 +137,12 @@ class WordChoice(click.Choice[str]):
         raise click.BadParameter(f"there is no {value!r}{near}", ctx, param)
 
 
-#: Key of the log level in click's context.
-_LEVEL = f"{__name__}.level"
-
-
-def _be_verbose(context: click.Context, _: click.Parameter, times: int) -> None:
-    if times:
-        context.meta[_LEVEL] = "info" if times == 1 else "debug"
-
-
-def asked_level() -> str | None:
-    """Return the log level that `--verbose` asks for, or None."""
-    context = click.get_current_context(silent=True)
-    return None if context is None else context.meta.get(_LEVEL)
+def _level(_: click.Context, __: click.Parameter, times: int) -> str | None:
+    return (None, "info", "debug")[min(times, 2)]
 
 
 _VERBOSE = click.option(
-    "-v",
-    "--verbose",
-    count=True,
-    expose_value=False,
-    callback=_be_verbose,
-    help="Log more: -v for --log-level info, -vv for debug.",
+    "-v", "--verbose", count=True, callback=_level, help="Log more: -v for --log-level info, -vv for debug."
 )
 
 
@@ -209,75 +157,18 @@ def with_options(*options: Callable[[Any], Any]) -> Callable[[Command], Command]
     return decorate
 
 
-max_time_option = _crawling(
-    "crawl.max_time", metavar="DURATION", help="Maximum duration, such as 90m, 2h.  [default: no limit]"
+request_options = with_options(
+    optional_config_option, setting_options("resolver", "politeness", "resolve", "network", "log"), _VERBOSE
 )
-"""The option for the duration of a crawl or a check."""
-request_options = with_options(optional_config_option, *_REQUESTS, _VERBOSE)
 """Adds the options of every command that sends requests."""
 asking_options = with_options(
-    optional_config_option, *(option for option in _REQUESTS if option not in (_RESOLVER, _DIRECT)), _VERBOSE
+    optional_config_option, setting_options("politeness", "resolve.max_hops", "network", "log"), _VERBOSE
 )
 """Adds these options except those that choose the resolver."""
-
-
-def crawl_options(command: Command) -> Command:
-    """Add the options of commands that follow links."""
-    from crawler.model.crawl_requests import Extent
-
-    options = (
-        _crawling("crawl.depth", type=int, help="Links to follow from a seed.  [default: no limit]"),
-        _crawling("crawl.max_pages", type=int, help="Maximum number of documents to fetch.  [default: no limit]"),
-        max_time_option,
-        _crawling(
-            "crawl.scope",
-            type=click.Choice([extent.value for extent in Extent]),
-            help="Follow links within a seed's registered domain, its host, or its path.  [default: site]",
-        ),
-        _crawling(
-            "crawl.include", **_repeated, metavar="REGEX", help="Follow only links whose URL matches this. Repeatable."
-        ),
-        _crawling(
-            "crawl.exclude",
-            **_repeated,
-            metavar="REGEX",
-            help="Do not follow links whose URL matches this. Repeatable.",
-        ),
-        _crawling(
-            "crawl.content_hosts",
-            "--content-host",
-            **_repeated,
-            metavar="HOST",
-            help="Also fetch documents of the site from this host, without following links there. Repeatable.",
-        ),
-        _crawling("crawl.ignore_nofollow", **_switch, help="Follow links despite nofollow, on your own site."),
-        _crawling(
-            "crawl.sitemaps",
-            "--sitemaps/--no-sitemaps",
-            default=None,
-            help="Read the sitemaps that a site's robots.txt names.  [default: yes]",
-        ),
-        _crawling(
-            "crawl.oai.prefix",
-            "--oai-prefix",
-            metavar="PREFIX",
-            help="Metadata format to harvest by OAI-PMH.  [default: oai_dc]",
-        ),
-        _crawling("crawl.oai.set", "--oai-set", metavar="SET", help="Harvest only this set."),
-        _crawling("crawl.oai.from", "--oai-from", metavar="DATE", help="Harvest records changed since this date."),
-        _crawling("crawl.oai.until", "--oai-until", metavar="DATE", help="Harvest records changed until this date."),
-    )
-    return with_options(jobs_option, *options)(command)
-
-
-jobs_option = setting_option(
-    "Options",
-    "jobs",
-    type=click.IntRange(min=1, max=256),
-    metavar="N",
-    help="Number of processes that read documents; results don't depend on it.  [default: number of cores]",
-)
+jobs_option = setting_options("jobs", type=click.IntRange(TABLE["jobs"].ge, TABLE["jobs"].le))
 """The option for the number of processes that read documents."""
+crawl_options = with_options(jobs_option, setting_options("crawl"))
+"""Adds the options of commands that follow links."""
 
 
 from_places_option = click.option(
@@ -341,17 +232,6 @@ def fail_on_option(command: Command) -> Command:
     )(command)
 
 
-known_option = setting_option(
-    "Report",
-    "known.file",
-    "--known",
-    type=FILE,
-    metavar="FILE",
-    help="A list of known problems as CSV: columns what, state, reason, until, who (arkaudit known add).",
-)
-"""The option for the list of known problems."""
-
-
 def format_option(command: Command) -> Command:
     """Add the option for the formats of a report."""
     from reports.tables.wording import DEFAULT_FORMATS, FORMAT_MODULES, FORMATS
@@ -374,28 +254,8 @@ def format_option(command: Command) -> Command:
     )(command)
 
 
-def lang_option(command: Command) -> Command:
-    """Add the option for the language of a report."""
-    from reports.languages import NAMES, WORDS
-
-    named = ", ".join(f"{code} ({name})" for code, name in NAMES.items())
-    return click.option(
-        "--lang",
-        type=WordChoice(WORDS),
-        metavar="LANG",
-        help=f"Language of the page, the letters, Markdown and the summary: {named}, or auto for that of your "
-        "environment. Machine-readable output is not translated.  [default: en; the page adapts to the browser]",
-    )(command)
-
-
-inventory_option = setting_option(
-    "Report",
-    "inventory",
-    type=FILE,
-    metavar="FILE",
-    help="Your own ARKs as CSV: columns ark, expected_url, title, collection; only ark is required.",
-)
-"""The option for the institution's own list of its ARKs."""
+lang_option = setting_options("report.lang", type=WordChoice(WORDS))
+"""The option for the language of a report."""
 
 
 def choice_options(command: Command) -> Command:
@@ -435,19 +295,10 @@ def config_of(config_file: Path | None, options: dict[str, Any], *, audit: str |
     from arkaudit.output import logs
     from extractors.model.check_characters import declare
 
-    if options.get("log_level") is None:
-        options = {**options, "log_level": asked_level()}
-    settings = {
-        option.name: option.setting
-        for option in click.get_current_context().command.params
-        if isinstance(option, SettingOption)
-    }
-    values = {
-        settings.get(name, name): list(value) if isinstance(value, tuple) else value
-        for name, value in options.items()
-        if value is not None and value != ()
-    }
-    config = load(config_file, values, audit=audit)
+    given = {name: value for name, value in options.items() if value not in (None, ())}
+    if level := given.pop("verbose", None):
+        given.setdefault("log.level", level)
+    config = load(config_file, given, audit=audit)
     declare(config.check_characters)
     logs.start(config, errors)
     return config

@@ -18,10 +18,9 @@ from arkaudit.commands.options import (
     dry_run_option,
     fail_on_option,
     flag,
-    known_option,
-    max_time_option,
     repeatable,
     request_options,
+    setting_options,
     store_file_option,
     verdict_format_option,
 )
@@ -53,9 +52,9 @@ if TYPE_CHECKING:
 @verdict_format_option
 @dry_run_option
 @fail_on_option
-@known_option
+@setting_options("known")
 @audit_option
-@max_time_option
+@setting_options("crawl.max_time")
 @request_options
 def recheck(
     store_file: Path | None,
@@ -81,10 +80,8 @@ def recheck(
     arkaudit recheck --store audit.db --host old.example.org --limit 100
     arkaudit recheck --store audit.db --ark ark:12148/btv1b8449691v
     """  # fmt: skip
-    from reports.store.known_problems import read_known
-
     config = config_of(config_file, options, audit=audit)
-    known_list = read_known(config.known.file)
+    config.known_list  # noqa: B018  raises UserMistake before anything is sent
     selection = selection_of(chosen_naans, prefixes, hosts, named_arks)
     store_file = store_file or config.store or Path("audit.db")
     if causes:
@@ -100,7 +97,7 @@ def recheck(
         return
     from arkaudit.audits.checking import recheck_arks, recovered_arks
 
-    done = recheck_arks(arks, config, store_file, known_list=known_list)
+    done = recheck_arks(arks, config, store_file)
     print_check(done, form, store_file, config_file)
     recovered = recovered_arks(arks, done.outcomes)
     for working in recovered[:_MOST_SHOWN]:
@@ -143,12 +140,12 @@ def _arks_to_check(
     from crawler.store.store import Store
     from extractors.model.ark import Ark
 
-    intervals, now = config.recheck.intervals, datetime.now(UTC)
+    intervals, now = config.recheck_policy, datetime.now(UTC)
     if not is_file(store_file):
         raise UserMistake(f"there is no store at {store_file}")
     with Store.open(store_file) as store:
         if not is_dry:
-            store.set_status_policy(config.recheck.status_policy)
+            store.set_status_policy(config.status_policy)
         selected = filter(selection.holds, store.known_arks()) if selection else store.known_arks()
         known_arks = [without_times_ahead(known_ark, now) for known_ark in selected]
     following = None

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
-from click.core import ParameterSource
 
 from arkaudit.commands.options import (
     GroupedCommand,
@@ -17,10 +17,9 @@ from arkaudit.commands.options import (
     fail_on_option,
     file_option,
     format_option,
-    inventory_option,
-    known_option,
     lang_option,
-    store_option,
+    setting_options,
+    store_file_option,
 )
 from arkaudit.output.exits import exit_on
 from extractors.model.errors import UserMistake
@@ -28,12 +27,12 @@ from reports.remediation.targets import LAYOUTS
 
 
 @click.command(cls=GroupedCommand)
-@store_option
+@store_file_option(help="[default: audit.db]")
 @file_option("--out", help="Write the report into this folder; - for standard output.")
 @click.option("--run", "run_id", type=int, help="Report only this run.  [default: the current state of the audit]")
 @click.option("--since", type=int, metavar="RUN", help="A run to compare with.  [default: the previous one]")
 @choice_options
-@inventory_option
+@setting_options("inventory")
 @format_option
 @lang_option
 @click.option(
@@ -44,27 +43,23 @@ from reports.remediation.targets import LAYOUTS
     "updates of ezid or arklet take it.  [default: table]",
 )
 @fail_on_option
-@known_option
+@setting_options("known")
 @config_option(help="A configuration with store, inventory, known problems and language.")
 @audit_option
-@click.pass_context
 def report(
-    context: click.Context,
-    store_file: Path,
+    store_file: Path | None,
     out: Path | None,
     run_id: int | None,
     since: int | None,
     naans: tuple[str, ...],
     documents: tuple[str, ...],
     only: tuple[str, ...],
-    inventory: Path | None,
     formats: tuple[str, ...],
-    lang: str | None,
     targets_for: str | None,
     fail_on: tuple[str, ...],
-    known: Path | None,
     config_file: Path | None,
     audit: str | None,
+    **options: Any,
 ) -> None:
     """Write a report from a store: tables and a page with causes of failures, NAANs, hosts, documents and all ARKs.
 
@@ -79,30 +74,14 @@ def report(
     """
     from arkaudit.output.reporting import report_on
 
-    if config_file is not None or audit is not None:
-        config = config_of(config_file, {}, audit=audit)
-        is_given = context.get_parameter_source("store_file") is not ParameterSource.DEFAULT
-        store_file = store_file if is_given else config.store or store_file
-        inventory = inventory or config.inventory
-        known = known or config.known.file
-        lang = lang or config.report.lang
-    from reports.languages import LanguageChoice
-    from reports.store.known_problems import read_known
+    config = config_of(config_file, options, audit=audit)
+    store_file = store_file or config.store or Path("audit.db")
     from reports.tables.filters import Choice
 
     if targets_for is not None and (out is None or out == Path("-")):
         raise UserMistake("--targets-for writes targets.csv into a folder: name it by --out")
     choice = Choice(naans=naans, documents=documents, only=only)
     summary = report_on(
-        store_file,
-        out,
-        formats=formats,
-        run_id=run_id,
-        since=since,
-        choice=choice,
-        inventory=inventory,
-        known_list=read_known(known),
-        language_choice=LanguageChoice.parse(lang),
-        targets_for=targets_for,
+        config, store_file, out, formats=formats, run_id=run_id, since=since, choice=choice, targets_for=targets_for
     )
     exit_on(fail_on, summary.tokens, is_whole=summary.is_whole)

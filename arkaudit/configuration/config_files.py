@@ -5,17 +5,21 @@ from __future__ import annotations
 import re
 import ssl
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from copy import deepcopy
+from enum import Enum
 from functools import cache
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, Literal, Self, get_args, get_type_hints
+from warnings import catch_warnings
 
-from pydantic import BaseModel, ValidationError, create_model
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model, model_validator
 
+from arkaudit.configuration import setting_values, settings
 from arkaudit.configuration.config import Config
 from arkaudit.configuration.nearest_words import suggest_nearest
 from arkaudit.configuration.setting_values import FOLDER
+from arkaudit.configuration.settings import Section, Setting
 from arkaudit.hooks import merge, plugins
 from extractors.model.errors import UserMistake
 from extractors.model.files import read_whole
@@ -67,17 +71,48 @@ def is_deep(values: object) -> bool:
     return bool(level)
 
 
+class _Model(Section, BaseModel):
+    """What the models of all sections share: unknown settings are mistakes."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, validate_by_name=True, validate_by_alias=True)
+
+    @model_validator(mode="after")
+    def _fits(self) -> Self:
+        self.refuse()
+        return self
+
+
 @cache
-def config_type() -> type[Config]:
-    """Return `Config` with the sections of plug-ins. A section with a setting that must be given is None by default."""
-    own = Config.model_fields
-    declared = merge([own, *plugins().hook.settings()], "the section")
-    sections: dict[str, Any] = {}
-    for name in declared.keys() - own.keys():
-        kind = declared[name]
-        is_optional = any(field.is_required() for field in kind.model_fields.values())
-        sections[name] = (kind | None, None) if is_optional else (kind, kind())
-    return create_model("Config", __base__=Config, **sections)
+def models() -> Mapping[str, Any]:
+    """Return the pydantic model of each section by the name of its declaration, those of plug-ins in `Config`."""
+    names = dict(vars(setting_values))
+    for name, section in vars(settings).items():
+        if isinstance(section, type) and issubclass(section, Section) and section is not Section:
+            names[name] = _model(section, names)
+    sections = merge([names["Settings"].model_fields, *plugins().hook.settings()], "the section")
+    plugged = {name: _model(kind, names) for name, kind in sections.items() if isinstance(kind, type)}
+    return names | {"Config": _model(Config, names, **plugged)}
+
+
+def _model(section: type[Section], names: dict[str, Any], **plugged: Any) -> Any:
+    """Return the model of a *section*, whose types are given by *names*. A section that needs a value may be absent."""
+    fields: dict[str, Any] = {}
+    for name, kind in {**get_type_hints(section, localns=names, include_extras=True), **plugged}.items():
+        row = getattr(section, name, ...)
+        if isinstance(row, Setting):
+            is_word = row.choices and not isinstance(row.default, Enum)
+            limited = Field(row.default, alias=row.key, ge=row.ge, gt=row.gt, le=row.le)
+            fields[name] = (Literal[row.choices] | None if is_word else kind, limited)
+        elif row is ... and isinstance(kind, type) and issubclass(kind, BaseModel):
+            needs_value = any(field.is_required() for field in kind.model_fields.values())
+            fields[name] = (kind | None, None) if needs_value else (kind, kind())
+        else:
+            fields[name] = (kind, row)
+    # Pydantic finds validators only in the body of a model.
+    body: dict[str, Any] = {name: value for name, value in vars(section).items() if not name.startswith("__")}
+    # It warns that the fields hide the attributes of the declaration.
+    with catch_warnings(action="ignore"):
+        return create_model(section.__name__, __base__=(section, _Model), __validators__=body, **fields)
 
 
 #: Names of audits, which are also names of files.
@@ -148,10 +183,11 @@ def _validate(
             if not isinstance(inner, dict):
                 raise ConfigError(f"{_at(path)}{section}: must be a table")
         inner[key] = value
+    model: type[Config] = models()["Config"]
     try:
-        config = config_type().model_validate(values, context={FOLDER: path.parent} if path else None)
+        config = model.model_validate(values, context={FOLDER: path.parent} if path else None)
     except ValidationError as problem:
-        location, words = first_fault(problem, config_type())
+        location, words = first_fault(problem, model)
         at = _at(path) if ".".join(location) not in overrides else ""
         setting = ".".join((*within, *location))
         raise ConfigError(f"{at}{setting}{': ' if setting else ''}{words}") from None

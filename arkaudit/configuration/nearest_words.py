@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from difflib import get_close_matches
 
 
 def suggest_nearest(word: str, words: Iterable[str]) -> str:
@@ -14,5 +13,7 @@ def suggest_nearest(word: str, words: Iterable[str]) -> str:
     >>> suggest_nearest("x", ["delay"])
     ''
     """
+    from difflib import get_close_matches  # slow, and seldom needed
+
     near = get_close_matches(word.lower(), list(words), n=3, cutoff=0.7)
     return f"; did you mean {' or '.join(map(repr, near))}?" if near else ""

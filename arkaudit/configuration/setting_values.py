@@ -12,7 +12,8 @@ from string import Template
 from typing import Annotated, Any
 
 import regex
-from pydantic import AfterValidator, BeforeValidator, SecretStr, ValidationInfo
+from pydantic import AfterValidator, BeforeValidator, Field, SecretStr, ValidationInfo
+from pydantic import StrictBool as StrictBool
 
 from arkaudit.configuration.issue_address import IssueAddress
 from arkaudit.configuration.nearest_words import suggest_nearest
@@ -130,8 +131,8 @@ def _naan(text: str) -> str:
     raise ValueError(f"{text!r} is not a NAAN")
 
 
-def _language(word: str | None) -> None:
-    if word is not None and word not in LANGUAGE_WORDS:
+def _language(word: str) -> None:
+    if word not in LANGUAGE_WORDS:
         there_are = f"; choose from {', '.join(LANGUAGE_WORDS)}"
         near = suggest_nearest(word, LANGUAGE_WORDS) or there_are
         raise ValueError(f"there is no language {word!r}{near}")
@@ -205,6 +206,7 @@ Pattern = Annotated[str, taken_by(_pattern)]
 Secret = Annotated[SecretStr, BeforeValidator(_secret), taken_by(_sendable_secret)]
 Headers = Annotated[dict[str, Secret], taken_by(_header_names)]
 Cookies = Annotated[dict[str, Secret], taken_by(_cookie_names)]
+Days = Annotated[float, Field(ge=0, le=3650)]
 #: The URL of a resolver, to which ARKs are appended.
 ResolverUrl = Annotated[str, AfterValidator(resolver_url)]
 TimeGateUrl = Annotated[str, AfterValidator(lambda text: resolver_url(text, "a TimeGate"))]
@@ -219,14 +221,13 @@ IssueText = Annotated[
 ]
 #: Seconds, as a number or with a unit.
 Seconds = Annotated[float, BeforeValidator(_seconds)]
-SecondsOrNone = Annotated[float | None, BeforeValidator(_seconds)]
 CronExpression = Annotated[
     str, taken_by(lambda text: Schedule.parse(with_extra(text, "cronsim", "cronsim", "schedule")))
 ]
 ZoneName = Annotated[str, taken_by(time_zone)]
 NaanText = Annotated[str, AfterValidator(_naan)]
 #: A NAAN, or the beginning of ARKs.
-LanguageCode = Annotated[str | None, taken_by(_language)]
+LanguageCode = Annotated[str, taken_by(_language)]
 #: Switches for features that need an extra.
 NamesLookedUp = Annotated[bool, AfterValidator(lambda is_on: with_extra(is_on, "dns", "dnspython", "dns"))]
 PagesRendered = Annotated[bool, AfterValidator(lambda is_on: with_extra(is_on, "playwright", "playwright", "render"))]

@@ -15,6 +15,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from arkaudit.configuration.config import Config
 from arkaudit.output import exits
 from arkaudit.output.exits import OutputClosed, after_run, also_in, forget, print_ending, say
 from arkaudit.output.output_rows import whole, write, write_file
@@ -24,12 +25,12 @@ from extractors.model.errors import UserMistake
 from extractors.model.files import path_exists
 from reports.exports import FORMATS, check_out, text_of, write_report
 from reports.hints import failing_arks
-from reports.languages import ENGLISH, N_, Language, LanguageChoice
+from reports.languages import ENGLISH, N_, Language
 from reports.languages.display import count_noun, escape_invisible
 from reports.remediation.targets import targets_text
 from reports.store.frames import Frames, load_frames, unread_documents
 from reports.store.inventory import read_inventory
-from reports.store.known_problems import NOTHING_KNOWN, UNREADABLE, KnownProblems
+from reports.store.known_problems import UNREADABLE, KnownProblems
 from reports.tables import overviews
 from reports.tables.ark_statuses import FAMILY_COLUMNS
 from reports.tables.changes import events_to_report
@@ -63,6 +64,7 @@ STANDARD_OUTPUT = Path("-")
 
 
 def report_on(
+    config: Config,
     store: Path,
     out: Path | None,
     *,
@@ -70,17 +72,13 @@ def report_on(
     run_id: int | None = None,
     since: int | None = None,
     choice: Choice | None = None,
-    inventory: Path | None = None,
-    known_list: KnownProblems = NOTHING_KNOWN,
-    language_choice: LanguageChoice | None = None,
     is_ending: bool = False,
     targets_for: str | None = None,
 ) -> WrittenReport:
     """Print the summary of a run and write its report into *out*; if a format fails, the others are still written.
 
-    At the end of a run (*is_ending*), failing ARKs and a hint are printed too. With an *inventory*, the report
-    compares its ARKs with the cited ones; problems in *known_list* are marked and not raised. *targets_for* is the layout of
-    the list of new targets. If *out* is `-`, only the report is printed. Raises `UserMistake`,
+    At the end of a run (*is_ending*), failing ARKs and a hint are printed too. *targets_for* is the layout of the list
+    of new targets. If *out* is `-`, only the report is printed. Raises `UserMistake`,
     `crawler.store.StoreUnopenable` and `arkaudit.output.output_rows.OutputUnwritable`.
     """
     to_stdout = out == STANDARD_OUTPUT
@@ -90,7 +88,7 @@ def report_on(
             raise UserMistake(f"standard output takes one report: give one --format of {', '.join(single)}")
     elif out:
         check_out(out, formats)
-    listed = None if inventory is None else read_inventory(inventory)
+    listed = None if config.inventory is None else read_inventory(config.inventory)
     registry = load_registry()
     wanted = choice or Choice()
     loaded = load_frames(
@@ -99,21 +97,21 @@ def report_on(
         since=since,
         registry=registry,
         inventory=listed,
-        known_list=known_list,
+        known_list=config.known_list,
         diagnose=former_causes,
     )
     frames = select_part(loaded, wanted)
     if wanted and frames.arks.empty and not loaded.arks.empty:
         say(f"no ARK of this run matches {wanted.words}")
-    report = Report.from_frames(frames, wanted, language_choice)
+    report = Report.from_frames(frames, wanted, config.language_choice)
     if to_stdout:
         with _read_as_far_as_wanted():
             write(text_of(report, formats[0]), sys.stdout)
-        return WrittenReport(report, _tokens(frames, known_list))
+        return WrittenReport(report, _tokens(frames, config.known_list))
     paths = write_report(report, out, formats) if out else None
     if out is not None:
         _write_targets(frames, out, targets_for)
-    language = (language_choice or LanguageChoice()).language
+    language = config.language_choice.language
     console = Console()
     verdict, *others = summary_lines(summarize(frames, report.tables), language)
     place = paths.index or out if paths else store if is_ending else None
@@ -134,7 +132,7 @@ def report_on(
         why = exits.redact(" ".join(f"{type(problem).__name__}: {problem}".split()))[:_LONGEST_REASON]
         words = f"the report could not be made as {name}, which is a bug of arkaudit: {why}"
         say(words, level=logging.ERROR)
-    return WrittenReport(report, _tokens(frames, known_list), is_whole=not failed)
+    return WrittenReport(report, _tokens(frames, config.known_list), is_whole=not failed)
 
 
 def _write_targets(frames: Frames, out: Path, layout: str | None) -> None:

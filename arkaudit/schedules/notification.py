@@ -18,8 +18,9 @@ from threading import Thread
 from typing import Any
 from urllib.parse import quote
 
-from arkaudit.configuration.config import Config, Notify
+from arkaudit.configuration.config import Config
 from arkaudit.configuration.issue_address import IssueAddress
+from arkaudit.configuration.settings import Notify
 from arkaudit.output.exits import command, say
 from arkaudit.schedules.living_issue import NotSent, keep_issue
 from crawler.model.durable_files import make_durable
@@ -28,9 +29,8 @@ from crawler.store.store import Delivery, Store
 from extractors.model.errors import ArkauditError, UserMistake
 from extractors.model.files import is_file, is_folder, path_exists
 from reports.formats.digest import FORMATS, Digest, digest_of, subject
-from reports.languages import Language, LanguageChoice
+from reports.languages import Language
 from reports.store.frames import load_frames
-from reports.store.known_problems import NOTHING_KNOWN, KnownProblems, read_known
 from reports.tables.news import news_of
 from reports.tables.report_tables import Report
 
@@ -86,7 +86,7 @@ def channels(notify: Notify) -> Iterator[Channel]:
 def check_channels(config: Config) -> None:
     """Raise `UserMistake` if the section ``[notify]`` has no target, or one that cannot be used."""
     notify = config.notify
-    if not notify.is_wanted:
+    if not config.has_news:
         if notify.model_fields_set:
             raise UserMistake(_NO_TARGET)
         return
@@ -99,7 +99,7 @@ def check_channels(config: Config) -> None:
         raise UserMistake(f"notify.file: {file} {'is a folder' if is_folder(file) else 'cannot be written'}")
     if notify.issue:
         IssueAddress.parse(notify.issue).api_url()
-    missing = [name for name in notify.variables if not os.environ.get(name)]
+    missing = [name for name in config.notify_variables if not os.environ.get(name)]
     if missing:
         raise UserMistake(f"notify: set the environment variable {', '.join(missing)}")
 
@@ -172,22 +172,16 @@ def _service(url: str, secrets: Mapping[str, str]) -> Any:
 
 
 def send_news(
-    config: Config,
-    store_file: Path,
-    report: Report,
-    *,
-    known_list: KnownProblems = NOTHING_KNOWN,
-    config_file: Path | None,
-    is_dry: bool = False,
+    config: Config, store_file: Path, report: Report, *, config_file: Path | None, is_dry: bool = False
 ) -> bool:
     """Send the news up to the run in *report* through all configured channels; return True if all succeeded.
 
-    Each channel gets the changes since its last news, without problems in *known_list*. With *is_dry*, only print the
+    Each channel gets the changes since its last news, without known problems. With *is_dry*, only print the
     messages and their targets.
     """
     audit, language = config.name or store_file.stem, report.language_choice.language
     run_id = int(report.frames.run["run_id"].iloc[0])
-    digest_since = _digests(config, store_file, report, audit, known_list)
+    digest_since = _digests(config, store_file, report, audit)
     printed = None
     all_sent = True
     try:
@@ -222,9 +216,7 @@ def send_news(
     return all_sent
 
 
-def _digests(
-    config: Config, store_file: Path, report: Report, audit: str, known_list: KnownProblems
-) -> Callable[[Delivery], Digest]:
+def _digests(config: Config, store_file: Path, report: Report, audit: str) -> Callable[[Delivery], Digest]:
     """Return a function from the last `Delivery` of a channel to the digest of all changes since."""
     earlier = report.frames.since or report.frames.previous
     compared = None if earlier is None else int(earlier.run["run_id"].iloc[0])
@@ -234,7 +226,7 @@ def _digests(
         if last_run in (None, compared):
             return report
         run_id = int(report.frames.run["run_id"].iloc[0])
-        frames = load_frames(store_file, run_id=run_id, since=last_run, known_list=known_list)
+        frames = load_frames(store_file, run_id=run_id, since=last_run, known_list=config.known_list)
         return Report.from_frames(frames, language_choice=report.language_choice)
 
     def digest_since(last: Delivery) -> Digest:
@@ -280,10 +272,9 @@ def send_news_again(
     store_file = store_file or config.store or Path("audit.db")
     if not is_file(store_file):
         raise UserMistake(f"there is no store at {store_file}")
-    if not config.notify.is_wanted:
+    if not config.has_news:
         raise UserMistake(_NO_TARGET)
     check_channels(config)
-    known_list = read_known(config.known.file)
     with Store.open(store_file) as store:
         runs, audits = store.run_ids(), store.runs("run")
     if not runs or (run_id is not None and run_id not in runs):
@@ -291,6 +282,6 @@ def send_news_again(
     if run_id is None:
         # A later check of single ARKs is no audit.
         run_id = audits[0].run_id if audits else runs[-1]
-    frames = load_frames(store_file, run_id=run_id, known_list=known_list)
-    report = Report.from_frames(frames, language_choice=LanguageChoice.parse(config.report.lang))
-    return send_news(config, store_file, report, known_list=known_list, config_file=config_file, is_dry=is_dry)
+    frames = load_frames(store_file, run_id=run_id, known_list=config.known_list)
+    report = Report.from_frames(frames, language_choice=config.language_choice)
+    return send_news(config, store_file, report, config_file=config_file, is_dry=is_dry)

@@ -14,6 +14,7 @@ from typing import Any
 from urllib.parse import parse_qsl
 
 from crawler.answers.likeness import likeness
+from crawler.model.defaults import STRIKE_DAYS, STRIKES
 from crawler.model.observations import DESCRIBED, ChainEnd, CommitmentOutcome, Family, MetadataOutcome, ObjectOutcome
 from crawler.model.outcomes import ArkState as ArkState
 from crawler.model.outcomes import EventKind as EventKind
@@ -270,8 +271,8 @@ def _fold_value(value: Any) -> str:
 class StatusPolicy:
     """The rules for confirming a failure, for flapping, and for changes of content."""
 
-    strikes: int = 3
-    days: float = 7.0
+    strikes: int = STRIKES
+    days: float = STRIKE_DAYS
     """The least number of days from the first strike to the last."""
     turns: int = 4
     """The number of changes between working and failing within `turn_days` that make an ARK flapping."""

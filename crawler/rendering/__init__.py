@@ -14,6 +14,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from crawler.answers.quirks import is_visitor_counter
+from crawler.model.defaults import PAGE_BYTES, PAGE_REQUESTS, PAGE_SECONDS
 from crawler.model.observations import Chain, ChainEnd
 from crawler.model.resolving import REFUSING_STATUSES, names_skipped_ark, url_fault
 from extractors.model.urls import is_web_url, origin_of
@@ -40,10 +41,10 @@ _OF_PLAYWRIGHT = (
 class PageLimits:
     """The limits of one page. Requests beyond them are not sent, and the page counts as incomplete."""
 
-    requests: int = 60
-    bytes: int = 20 * 2**20
+    requests: int = PAGE_REQUESTS
+    bytes: int = PAGE_BYTES
     """Of all answers to its requests, as sent on the wire."""
-    seconds: float = 30.0
+    seconds: float = PAGE_SECONDS
     """Of its own work, without waiting for answers."""
 
 

@@ -420,31 +420,39 @@ class CrawlPlan:
     urls: tuple[str, ...] = ()
     named_kinds: Mapping[str, SourceKind] = field(default_factory=dict)
     """The kinds of sources that the user has named for seeds, by URL or path; otherwise the content decides."""
-    rules: Rules = field(default_factory=Rules)
-    extent: Extent = Extent.SITE
-    content_hosts: tuple[str, ...] = ()
-    selection: Selection = field(default_factory=Selection)
-    """The selection of records in repositories."""
-    has_sitemaps: bool = True
-    """True to read the sitemaps in the robots.txt of a site."""
+    depth: int | None = None
     max_pages: int | None = None
-    max_time_s: float | None = None
+    max_time: float | None = None
+    """In seconds."""
+    scope: Extent = Extent.SITE
+    include: Sequence[str] = ()
+    exclude: Sequence[str] = ()
+    content_hosts: Sequence[str] = ()
+    ignore_nofollow: bool = False
+    sitemaps: bool = True
+    """True to read the sitemaps in the robots.txt of a site."""
+    oai: Selection = field(default_factory=Selection)
+    """The selection of records in repositories."""
 
     @classmethod
     def from_urls(cls, urls: Iterable[str], named_kinds: Mapping[str, SourceKind], **options: Any) -> CrawlPlan:
-        """Return the plan of a crawl from *urls* as the user wrote them, converted to the form for requests."""
+        """Return the plan of a crawl from *urls* as the user wrote them, converted to the form for requests.
+
+        *options* are the settings of a crawl, by name.
+        """
         sent = {sendable(name) if "://" in name else name: kind for name, kind in named_kinds.items()}
         return cls(urls=tuple(map(sendable, urls)), named_kinds=sent, **options)
 
     def gate(self) -> Gate:
         """Return a new gate for the URLs that the crawl discovers."""
-        scope = Scope.from_seeds(self.urls, extent=self.extent, content_hosts=self.content_hosts)
-        return Gate(scope, self.rules, Traps())
+        scope = Scope.from_seeds(self.urls, extent=self.scope, content_hosts=self.content_hosts)
+        rules = Rules(self.depth, LinkPatterns(self.include), LinkPatterns(self.exclude), self.ignore_nofollow)
+        return Gate(scope, rules, Traps())
 
     def seeds(self) -> Iterable[CrawlRequest]:
         """Yield the requests for the URLs, in their order; for a repository, the first request of its harvest."""
         for url in self.urls:
             named_kind = self.named_kinds.get(url)
             yield CrawlRequest.to_page(
-                harvest_url(url, self.selection) if named_kind is SourceKind.OAI else url, source=named_kind
+                harvest_url(url, self.oai) if named_kind is SourceKind.OAI else url, source=named_kind
             )

@@ -21,7 +21,6 @@ from crawler.model.crawl_requests import CrawlRequest
 from crawler.model.observations import ChainEnd, Observation, Question, Verdict
 from crawler.model.registry import load_registry
 from crawler.model.resolving import SUCCESSES, sendable
-from crawler.politeness.throttle import patience_of
 from crawler.rendering import RenderOptions
 from crawler.rendering.pages import RENDERED, PageRenderer
 from crawler.spiders.auditing import TIME_IS_UP, AuditSpider, OwnRun
@@ -37,6 +36,7 @@ from crawler.wire.failures import INCOMPLETE, STOPPED, body_faults
 from crawler.wire.middlewares import chain_of
 from extractors.model.ark import Ark
 from extractors.model.budget import OverBudget, cpu_limit
+from extractors.model.naan import Registry
 from extractors.model.normalize import NotAnArk
 from extractors.model.urls import authority_of
 
@@ -156,7 +156,9 @@ class ArksSpider(AuditSpider):
         *,
         targets: Sequence[Target],
         readings: Mapping[str, Sequence[CandidateReading]] | None = None,
-        rules: AskingRules,
+        registry: Registry,
+        direct: bool = False,
+        legacy_inflections: bool = True,
         rendering: RenderOptions | None = None,
         max_time_s: float | None = None,
         **kwargs: Any,
@@ -164,7 +166,10 @@ class ArksSpider(AuditSpider):
         super().__init__(bounds=Bounds(per_host=ARKS_A_HOST), **kwargs)
         self.frontier.add(CrawlRequest.to_ark(ark, url) for ark, url in targets if not ark.is_skipped)
         self._targets = targets
-        self._rules = rules
+        self._registry = registry
+        rules = AskingRules(
+            registry, self.resolver, direct, legacy_inflections, rendering=rendering is not None, patience=self.patience
+        )
         self._conversation = Conversation(
             self.frontier.targets, rules, readings, recall=self._stored_observations, on_bug=self.on_bug
         )
@@ -189,15 +194,14 @@ class ArksSpider(AuditSpider):
             logger.warning(fault)
         if not targets:
             logger.warning("there is nothing to check: give -a arks=ARK")
-        rules = AskingRules(registry=load_registry(), resolver=resolver, patience=patience_of(crawler.settings))
         run = OwnRun(crawler, command="check", seeds=named)
-        return run, others | {"targets": targets, "rules": rules}
+        return run, others | {"targets": targets, "registry": load_registry()}
 
     def results(self, *, is_whole: bool) -> Iterable[CheckedArk]:
         """Judge the answers, in the order of the targets."""
         verdicts: list[Verdict] = []
         judge = judge_run if is_whole else judge_settled
-        judge(self.store, self.run_id, self._targets, Background(self._rules.registry), on_verdict=verdicts.append)
+        judge(self.store, self.run_id, self._targets, Background(self._registry), on_verdict=verdicts.append)
         return map(checked_ark, verdicts)
 
     async def parse(self, response: Response) -> AsyncIterator[Observation]:

@@ -25,8 +25,9 @@ from twisted.python.failure import Failure
 from crawler.answers.answer_reading import AnswerReader, ReadingStopped
 from crawler.model.observations import DocumentRecord, now
 from crawler.model.registry import cache_folder
+from crawler.model.resolving import Patience
 from crawler.model.schema import FINISHED, INTERRUPTED
-from crawler.politeness.throttle import share_pace, throttle_of
+from crawler.politeness.throttle import patience_of, share_pace, throttle_of
 from crawler.spiders import settings as ours
 from crawler.store import StoreUnwritable
 from crawler.store.feeding import Bounds, Feed, Recorder
@@ -64,7 +65,6 @@ class OwnRun:
         settings = crawler.settings
         path = settings.get("ARKAUDIT_STORE")
         self.store = Store.open(Path(path) if path else None)
-        self.resolver: str = settings.get("ARKAUDIT_RESOLVER")
         try:
             own_version = version("arkaudit")
         except PackageNotFoundError:  # run from its sources
@@ -73,7 +73,7 @@ class OwnRun:
             command=command,
             at=now(),
             version=own_version,
-            resolver=self.resolver,
+            resolver=settings.get("ARKAUDIT_RESOLVER"),
             user_agent=settings.get("USER_AGENT"),
             seeds=seeds,
         )
@@ -105,12 +105,16 @@ class AuditSpider(scrapy.Spider):
         store: Store,
         run_id: int,
         bounds: Bounds,
+        resolver: str,
+        patience: Patience,
         probed_hosts: set[tuple[str, int]] | None = None,
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
         self.store = store
         self.run_id = run_id
+        self.resolver = resolver
+        self.patience = patience
         self.store_failure: StoreUnwritable | None = None
         self.probed_hosts = probed_hosts if probed_hosts is not None else set()
         """Hosts whose certificate was checked in this run, by either spider."""
@@ -170,6 +174,8 @@ class AuditSpider(scrapy.Spider):
         if "store" not in kwargs:
             own_run, kwargs = cls.begin_run(crawler, kwargs)
             kwargs |= {"store": own_run.store, "run_id": own_run.run_id}
+        settings = crawler.settings
+        kwargs |= {"resolver": settings["ARKAUDIT_RESOLVER"], "patience": patience_of(settings)}
         spider = super().from_crawler(crawler, *args, **kwargs)
         spider.own_run = own_run
         # Before the extensions are made, so that feeds are still open then.

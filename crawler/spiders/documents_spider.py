@@ -30,9 +30,8 @@ from crawler.model.crawl_requests import (
 )
 from crawler.model.observations import Chain, ChainEnd, DocumentOutcome, DocumentRecord, now
 from crawler.model.registry import load_registry
-from crawler.model.resolving import SUCCESSES, Patience, fetch_wait_s
-from crawler.politeness.throttle import patience_of
-from crawler.sources.gate import CrawlPlan, GateResult, LinkPatterns, Rules
+from crawler.model.resolving import SUCCESSES, fetch_wait_s
+from crawler.sources.gate import CrawlPlan, GateResult
 from crawler.sources.source_reading import SourceReader, may_be_source
 from crawler.spiders.auditing import AuditSpider, OwnRun
 from crawler.spiders.document_reading import (
@@ -90,9 +89,7 @@ class DocumentsSpider(AuditSpider):
         plan: CrawlPlan,
         files: Sequence[Path] = (),
         source_files: Collection[Path] = (),
-        resolver: str,
         executor: WorkerExecutor,
-        patience: Patience,
         **kwargs: Any,
     ) -> None:
         per_host = max(DOCUMENTS_A_HOST, 2 * executor.jobs)
@@ -102,15 +99,13 @@ class DocumentsSpider(AuditSpider):
         self._source_files = frozenset(source_files)
         """Files that the user named directly, so that the URLs they list are requested."""
         self._gate = plan.gate()
-        self._resolver = resolver
         self._jobs = executor.jobs
-        self._reader = DocumentReader(executor, resolver=resolver)
+        self._reader = DocumentReader(executor, resolver=self.resolver)
         self._reading: set[asyncio.Task[None]] = set()
         """The tasks that read files before their turn."""
         self._files_open = 0
         """The number of files with records that were not taken."""
-        self._sources = SourceReader(executor, plan.selection)
-        self._patience = patience
+        self._sources = SourceReader(executor, plan.oai)
         self._sitemaps: dict[str, Sequence[str]] = {}
         """The sitemaps in each robots.txt that was read, by its canonical URL."""
         self._turns: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
@@ -127,29 +122,27 @@ class DocumentsSpider(AuditSpider):
         seeds = Seeds.parse(str(others.pop("seeds", "")).split())
         if not seeds.urls and not seeds.files:
             logger.warning("there is nothing to crawl: give -a seeds=URL")
-        include, exclude = (LinkPatterns(str(others.pop(name, "")).split()) for name in ("include", "exclude"))
-        depth = crawler.settings.getint("DEPTH_LIMIT") or None
         plan = CrawlPlan.from_urls(
             seeds.urls,
             seeds.named_kinds,
-            rules=Rules(depth=depth, include=include, exclude=exclude),
-            extent=Extent(others.pop("scope", Extent.SITE)),
+            depth=crawler.settings.getint("DEPTH_LIMIT") or None,
+            include=str(others.pop("include", "")).split(),
+            exclude=str(others.pop("exclude", "")).split(),
+            scope=Extent(others.pop("scope", Extent.SITE)),
         )
         run = OwnRun(crawler, command="crawl", seeds=seeds.names)
         return run, others | {
             "plan": plan,
             "files": seeds.files,
             "source_files": seeds.named_files,
-            "resolver": run.resolver,
             "executor": run.executor,
-            "patience": patience_of(crawler.settings),
         }
 
     def results(self, *, is_whole: bool) -> Iterable[Any]:
         """Decide doubtful mentions and sources of links, as `arkaudit crawl` does at its end."""
         if is_whole:
             registry = load_registry()
-            conclude_documents(self.store, self.run_id, registry, resolver=self._resolver)
+            conclude_documents(self.store, self.run_id, registry, resolver=self.resolver)
         return ()
 
     async def parse(self, response: Response) -> AsyncIterator[Citation]:
@@ -170,7 +163,7 @@ class DocumentsSpider(AuditSpider):
         return spider
 
     async def begin(self) -> AsyncIterator[DocumentRecord | Citation]:
-        self.end_after(self._plan.max_time_s, self._time_is_up)
+        self.end_after(self._plan.max_time, self._time_is_up)
         for crawl_request in self.frontier.requests():  # of a resumed run
             if crawl_request.kind is RequestKind.PAGE:
                 self._gate.remember(crawl_request)
@@ -309,7 +302,7 @@ class DocumentsSpider(AuditSpider):
         """Return True if the failure of *request* is temporary, so that the document is requested again later."""
         hops, end, _ = chain_of(request)
         kwargs = request.cb_kwargs
-        wait_s = fetch_wait_s(hops, end, kwargs["attempt"], self._patience)
+        wait_s = fetch_wait_s(hops, end, kwargs["attempt"], self.patience)
         if wait_s is None or self.is_stopping:
             return False
         again = self._request(
@@ -420,7 +413,7 @@ class DocumentsSpider(AuditSpider):
 
     def _sitemaps_for(self, crawl_request: CrawlRequest, url: str) -> Sequence[CrawlRequest]:
         """Return the sitemaps in the robots.txt of the site at *url*, if *crawl_request* is a seed and a site."""
-        if not crawl_request.is_seed or crawl_request.source is not None or not self._plan.has_sitemaps:
+        if not crawl_request.is_seed or crawl_request.source is not None or not self._plan.sitemaps:
             return ()
         robots = join_url(url, "/robots.txt") or url
         return self._gate.sitemaps(self._sitemaps.get(canonical_form(robots), ()), robots=robots)
@@ -458,7 +451,7 @@ class DocumentsSpider(AuditSpider):
 
     def _time_is_up(self) -> None:
         """Send no more requests; open ones are still recorded."""
-        self._note_early_end("max-time", f"the crawl ended after {self._plan.max_time_s:g} seconds (--max-time)")
+        self._note_early_end("max-time", f"the crawl ended after {self._plan.max_time:g} seconds (--max-time)")
         self.stop(reason="max-time")
 
     def _note_early_end(self, kind: str, words: str) -> None:

@@ -19,7 +19,7 @@ from crawler.answers.mementos import (
 )
 from crawler.model.crawl_requests import CrawlRequest
 from crawler.model.observations import ChainEnd, Hop
-from crawler.model.resolving import Patience, fetch_wait_s
+from crawler.model.resolving import fetch_wait_s
 from crawler.spiders.auditing import AuditSpider
 from crawler.store.feeding import Bounds
 from crawler.store.frontier import FrontierEntry, SettledEntry
@@ -46,10 +46,9 @@ class MementosSpider(AuditSpider):
     name = "mementos"
     exported = MementoRecord
 
-    def __init__(self, *, timegate: str, targets: Iterable[tuple[Ark, str]], patience: Patience, **kwargs: Any) -> None:
+    def __init__(self, *, timegate: str, targets: Iterable[tuple[Ark, str]], **kwargs: Any) -> None:
         super().__init__(bounds=Bounds(in_hand=OPEN_REQUESTS, per_host=OPEN_REQUESTS), **kwargs)
         self._timegate = timegate
-        self._patience = patience
         self.frontier.add(CrawlRequest.to_ark(ark, url) for ark, url in targets)
 
     async def begin(self) -> AsyncIterator[Request]:
@@ -71,7 +70,7 @@ class MementosSpider(AuditSpider):
         self, request: Request, response: Response | None, under_way: _OpenRequest
     ) -> AsyncIterator[MementoRecord | Request]:
         hops, end, detail = chain_of(request)
-        wait_s = fetch_wait_s(hops, end, under_way.attempt, self._patience)
+        wait_s = fetch_wait_s(hops, end, under_way.attempt, self.patience)
         if wait_s is not None:
             under_way.attempt += 1
             under_way.earlier += hops

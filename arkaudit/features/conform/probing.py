@@ -10,7 +10,8 @@ from typing import Any
 
 from arkaudit.audits.audit import begin, record_end, warn_if_anonymous
 from arkaudit.audits.resuming import fingerprint, open_run
-from arkaudit.configuration.config import Config, Host
+from arkaudit.configuration.config import Config
+from arkaudit.configuration.config_files import models
 from arkaudit.configuration.setting_values import resolver_url
 from arkaudit.features.conform.plan import NAMES_A_MINUTE, NamedArk, Probe, comparison_probes, probes
 from arkaudit.features.conform.requirements import questions_of, requirements
@@ -133,7 +134,7 @@ def answers(
             hosts = {origin_of(probe.url) for probe in test.probes}
             if not config.network.only_routed and not all(map(config.owns, hosts)):
                 warn_if_anonymous(config)
-            given = {"store": store, "run_id": run_id, "probes": test.probes, "patience": config.patience}
+            given = {"store": store, "run_id": run_id, "probes": test.probes}
             faults = RunFaults()
             with record_end(store, run_id, faults), RunProgress() as progress:
                 urls = {probe.request_url for probe in test.probes if probe.question is Question.OBJECT}
@@ -151,5 +152,5 @@ def answers(
 def with_own_resolver(config: Config, resolver: str) -> Config:
     """Return *config* with *resolver* as the user's own host, at the rate that the test needs."""
     host = origin_of(resolver)
-    pace = Host(interval=min(config.politeness.delay, 60 / NAMES_A_MINUTE))
+    pace = models()["Host"](interval=min(config.politeness.delay, 60 / NAMES_A_MINUTE))
     return config.model_copy(update={"hosts": {host: pace, **config.hosts}})

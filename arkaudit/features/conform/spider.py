@@ -11,7 +11,7 @@ from scrapy.http import Response
 from arkaudit.features.conform.plan import Probe
 from crawler.model.crawl_requests import CrawlRequest
 from crawler.model.observations import Observation
-from crawler.model.resolving import PASSING_STATUSES, Patience, attempt_wait_s, sendable
+from crawler.model.resolving import PASSING_STATUSES, attempt_wait_s, sendable
 from crawler.spiders.arks_spider import observe
 from crawler.spiders.auditing import AuditSpider
 from crawler.spiders.conversation import QuestionToSend
@@ -28,9 +28,8 @@ class ConformanceSpider(AuditSpider):
     name = "conformance"
     exported = Observation
 
-    def __init__(self, *, probes: Iterable[Probe], patience: Patience, **kwargs: Any) -> None:
+    def __init__(self, *, probes: Iterable[Probe], **kwargs: Any) -> None:
         super().__init__(bounds=Bounds(in_hand=ARKS_AT_A_TIME, per_host=ARKS_AT_A_TIME), **kwargs)
-        self._patience = patience
         self._probes: dict[str, list[Probe]] = {}
         """The probes of each ARK, by the URL that requests it."""
         for probe in probes:
@@ -56,7 +55,7 @@ class ConformanceSpider(AuditSpider):
         if last is None:
             return 0.0
         if probe.times == 1:
-            return attempt_wait_s(last, self._patience)
+            return attempt_wait_s(last, self.patience)
         is_refused = last.status is None or last.status in PASSING_STATUSES
         return None if is_refused or last.attempt >= probe.times else 0.0
 

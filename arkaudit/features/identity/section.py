@@ -7,8 +7,8 @@ from typing import Annotated
 
 from pydantic import AfterValidator
 
-from arkaudit.configuration.config import Section
 from arkaudit.configuration.setting_values import FilePath, http_page, printable, resolver_url, taken_by, with_extra
+from arkaudit.configuration.settings import Section
 from arkaudit.features.identity.signing import RequestSigner, read_key
 
 
@@ -27,9 +27,9 @@ class Identity(Section):
     """Options for signed requests, which let hosts verify the sender (RFC 9421, Web Bot Auth)."""
 
     key: Annotated[FilePath, taken_by(_key_file)]
-    """File of the private key, made by `arkaudit identity new`. Needs the extra ``identity``."""
+    """Made by `arkaudit identity new`; needs the extra `identity`."""
     agent: Annotated[str, AfterValidator(_directory_url)]
-    """The https URL of the public key; sent as Signature-Agent."""
+    """Where hosts find its public key."""
 
     @property
     def signer(self) -> RequestSigner:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from arkaudit.configuration.config import Section
 from arkaudit.configuration.setting_values import FilePath
+from arkaudit.configuration.settings import Section
 
 
 class Overview(Section):
     """Options for the overview of all audits."""
 
     out: FilePath | None = None
-    """The folder of its files. The scheduler writes them after each run."""
+    """The scheduler writes the page about all audits there (docs/scheduling.md)."""
 
     def check(self) -> None:
         """Look at the folder. Raises `UserMistake`."""

@@ -27,9 +27,7 @@ from crawler.store.files import real_path
 from extractors.model.errors import EXIT_UNFINISHED, ArkauditError, UserMistake
 from extractors.model.files import is_file, path_exists
 from reports.exports import INDEX, staging_folder
-from reports.languages import LanguageChoice
 from reports.store.frames import load_frames
-from reports.store.known_problems import read_known
 from reports.store.store_reading import stamp_at_rest
 from reports.tables.report_tables import Report
 
@@ -64,11 +62,10 @@ def write_overview(audits: Mapping[str | None, Config], config_file: Path, out: 
                 say(f"{name}: {words}")
             rows.append(row)
             if row.status is not None:
-                language = LanguageChoice.parse(config.report.lang).language
+                language = config.language_choice.language
                 feed = atom_feed(name, row.status, config.report.url, language)
                 _write_changed({FEED: feed}, folder / name, out / name)
-        choice = LanguageChoice.parse(audits[None].report.lang)
-        _write_changed({INDEX: overview_page(rows, now, choice)}, folder, out)
+        _write_changed({INDEX: overview_page(rows, now, audits[None].language_choice)}, folder, out)
     return code
 
 
@@ -119,8 +116,7 @@ def _status(name: str, config: Config, config_file: Path, *, is_running: bool) -
         # A run in progress changes the store all the time, but not the last result.
         if is_running or (key is not None and json.loads(kept_key) == key):
             return AuditStatus.parse(kept_status)
-    known_list = read_known(config.known.file)
-    report = Report.from_frames(load_frames(store, registry=load_registry(), known_list=known_list))
+    report = Report.from_frames(load_frames(store, registry=load_registry(), known_list=config.known_list))
     status = status_of(report, store)
     if status is not None and is_running and "unfinished" in status.caveats:
         return None

@@ -14,7 +14,7 @@ from urllib.parse import unquote
 
 import pytest
 
-from arkaudit.configuration.config import Config, Notify
+from arkaudit.configuration.config_files import models
 from arkaudit.output import exits
 from arkaudit.schedules import notification
 from arkaudit.schedules.living_issue import NotSent, keep_issue
@@ -28,6 +28,8 @@ from reports.tables.news import news_of
 from reports.tables.report_tables import Report
 from tests.real.loopback import accept_connections, run_command
 from tests.unit.crawler.test_history import GUIDE, ONE, OTHER, audit
+
+Config, Notify = models()["Config"], models()["Notify"]
 
 TOKEN = "ghp_secret"
 

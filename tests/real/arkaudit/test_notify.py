@@ -14,10 +14,12 @@ from aiosmtpd.controller import Controller
 from aiosmtpd.smtp import AuthResult, LoginPassword
 from apprise.plugins.base import NotifyBase
 
-from arkaudit.configuration.config import Config, Notify, ReportOptions
+from arkaudit.configuration.config_files import models
 from tests.real.loopback import RawServer, reply, run_command
 from tests.unit.arkaudit import test_notify
 from tests.unit.arkaudit.test_notify import Audits, send
+
+Config, Notify, ReportOptions = models()["Config"], models()["Notify"], models()["ReportOptions"]
 
 broken_run = test_notify.broken_run
 

@@ -15,7 +15,8 @@ from pydantic import BaseModel
 
 from arkaudit.cli import cli
 from arkaudit.commands.options import SettingOption
-from arkaudit.configuration.config_files import config_type
+from arkaudit.configuration.config_files import models
+from arkaudit.configuration.settings import TABLE
 from tests.real.library import sitemap
 from tests.real.loopback import RawServer, reply, run_command, select
 
@@ -319,14 +320,14 @@ def put(settings: dict[str, Any], name: str, value: object) -> None:
     settings[key] = value
 
 
-@pytest.mark.parametrize("name", sorted(setting_names(config_type())))
+@pytest.mark.parametrize("name", sorted(setting_names(models()["Config"])))
 def test_setting_acts(name: str, tmp_path: Path) -> None:
     if name in ELSEWHERE:
         place = ROOT / "tests" / ELSEWHERE[name]
         key = name.rpartition(".")[2]
         assert place.suffix != ".py" or key in place.read_text("utf-8").replace("-", "_"), "the test does not name it"
         return
-    assert name in CASES, "add a row to CASES: a command that does something else with another value of the setting"
+    assert name in CASES, f"add a row for {name} to CASES: a command that does something else with another value of it"
     case = CASES[name]
     seen = [observe(case, name, value, tmp_path / str(number)) for number, value in enumerate(case.values)]
     assert seen[0] != seen[1]
@@ -381,8 +382,7 @@ def commands(group: click.Group, context: click.Context) -> Iterator[click.Comma
         yield from commands(command, context) if isinstance(command, click.Group) else [command]
 
 
-def test_options_override_settings_that_exist() -> None:
-    names = set(setting_names(config_type()))
+def test_every_option_in_the_table_belongs_to_a_command() -> None:
     options = [
         option
         for command in commands(cli, click.Context(cli))
@@ -390,4 +390,5 @@ def test_options_override_settings_that_exist() -> None:
         if isinstance(option, SettingOption)
     ]
     assert len(options) > 100
-    assert {option.setting for option in options} <= names, "an option overrides no setting"
+    in_table = {name for name, row in TABLE.items() if row.option}
+    assert {option.name for option in options} == in_table, "add setting_options(NAME) to the commands that use it"

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from arkaudit.configuration.config import Config, Notify
+from arkaudit.configuration.config_files import models
 from arkaudit.configuration.issue_address import IssueAddress
 from arkaudit.schedules.living_issue import IssueSection
 from arkaudit.schedules.notification import send_news
@@ -38,6 +38,8 @@ from reports.tables.report_tables import Report
 from reports.tables.summary import Summary
 from tests.unit.crawler.test_history import GUIDE, ONE, OTHER, audit
 from tests.vectors import vectors
+
+Config, Notify = models()["Config"], models()["Notify"]
 
 
 @pytest.mark.parametrize("vector", vectors("issue_addresses"))

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from arkaudit.configuration.config_files import config_type
+from arkaudit.configuration.config_files import models
 
 PAGE = (Path(__file__).parents[3] / "docs" / "security.md").read_text("utf-8")
 _ROW = re.compile(r"^\| (?P<what>[^|]+) \| (?P<most>[\d,]+)(?: (?P<unit>[A-Za-z]+))? \| `(?P<where>[\w.]+)` \|$", re.M)
@@ -22,7 +22,7 @@ LIMITS = [
 def value_of(where: str) -> Any:
     """Return the default of a setting of the configuration, or the value of a name in a module."""
     section, _, name = where.partition(".")
-    if where.islower() and hasattr(config := config_type()(), section):
+    if where.islower() and hasattr(config := models()["Config"](), section):
         return getattr(getattr(config, section), name)
     path, rest = where.split("."), list[str]()
     while module_at(path) is None:

@@ -129,11 +129,12 @@ def test_interval_of_host_precedes_naan_and_default(tmp_path: Path) -> None:
         [recheck.host."n2t.net"]
         healthy = 90
     """)
-    recheck = load(config, {}).recheck
-    assert recheck.intervals.intervals("12148", "n2t.net") == Intervals(healthy=90, failing=4)
-    assert recheck.intervals.intervals("12148", "a.example") == Intervals(healthy=60, failing=4)
-    assert recheck.intervals.intervals("67531", "a.example") == Intervals(healthy=20)
-    assert recheck.status_policy.strikes == 5
+    loaded = load(config, {})
+    policy = loaded.recheck_policy
+    assert policy.intervals("12148", "n2t.net") == Intervals(healthy=90, failing=4)
+    assert policy.intervals("12148", "a.example") == Intervals(healthy=60, failing=4)
+    assert policy.intervals("67531", "a.example") == Intervals(healthy=20)
+    assert loaded.status_policy.strikes == 5
 
 
 @pytest.mark.parametrize("line", ["healthy = -1", 'failing = "soon"', "often = 3", "[recheck.naan.12148]\nstrikes = 2"])

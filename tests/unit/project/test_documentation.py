@@ -9,7 +9,7 @@ from typing import Any, get_args
 import pytest
 from pydantic import BaseModel
 
-from arkaudit.configuration.config_files import config_type
+from arkaudit.configuration.config_files import models
 from crawler.model.crawl_requests import SourceKind
 from crawler.sources.links import Rule
 from extractors.mentions.confidence import confidence_in
@@ -49,7 +49,9 @@ def test_every_setting_is_shown_in_an_example() -> None:
     shown = {
         key for example in re.findall(r"^```toml\n(.*?)^```", text, re.M | re.S) for key in keys_in(loads(example))
     }
-    missing = sorted(set(setting_names(config_type())) - shown - {"name"})  # "name" is the key of the audit's table
+    missing = sorted(
+        set(setting_names(models()["Config"])) - shown - {"name"}
+    )  # "name" is the key of the audit's table
     assert missing == [], "add them to docs/configuration.md"
 
 

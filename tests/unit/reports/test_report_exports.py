@@ -14,6 +14,7 @@ from filelock import lock_descriptor
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from arkaudit.configuration.config_files import load
 from arkaudit.output.exits import exit_on
 from arkaudit.output.output_rows import csv_line
 from arkaudit.output.reporting import report_on
@@ -79,7 +80,7 @@ def test_run_with_failed_page_sends_news_and_ends_with_3(
         raise ValueError("not\nthe same")
 
     monkeypatch.setattr("reports.exports.page_pieces", failing)
-    reported = report_on(world_store, tmp_path / "report", formats=["html", "csv"])
+    reported = report_on(load(None, {}), world_store, tmp_path / "report", formats=["html", "csv"])
     [line] = [line for line in capsys.readouterr().err.splitlines() if "could not be made" in line]
     assert line.endswith("as html, which is a bug of arkaudit: ValueError: not the same")
     assert reported.tokens

@@ -1,0 +1,420 @@
+"""The table of all settings: each is declared once, with its type, default, limits, help and option.
+
+Each command reads it for its options, so it imports nothing that is slow: types that validate are names in
+`setting_values`. `config_files.models` makes the models that read a configuration.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
+
+from crawler.model import defaults
+from crawler.model.crawl_requests import Extent
+from reports.languages import NAMES
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+    from typing import Annotated
+
+    from pydantic import AfterValidator, BaseModel
+
+    from arkaudit.configuration.setting_values import (
+        AddressTexts,
+        Contact,
+        Cookies,
+        CronExpression,
+        Days,
+        FilePath,
+        Header,
+        Headers,
+        IssueText,
+        LanguageCode,
+        NaanText,
+        NamesLookedUp,
+        PagesRendered,
+        PageUrl,
+        Pattern,
+        ResolverUrl,
+        RouteTexts,
+        Seconds,
+        SeedTexts,
+        ServiceUrl,
+        StrictBool,
+        TimeGateUrl,
+        ZoneName,
+        of_own_hosts,
+    )
+else:
+    BaseModel = object
+
+
+class Setting(NamedTuple):
+    """The declaration of a setting. Its name and type are those of the attribute of its section."""
+
+    default: Any
+    """The value if none is given; `...` if one must be given."""
+    help: str = ""
+    """What it does, with its unit; for ``--help`` and ``docs/configuration.md``."""
+    option: str = ""
+    """The option that overrides it; empty if there is none."""
+    metavar: str | None = None
+    choices: Sequence[str] = ()
+    """All values, if they are few words."""
+    ge: Any = None
+    gt: Any = None
+    le: Any = None
+    unset: str = ""
+    """What no value means, if the default is None."""
+    scrapy: str = ""
+    """The Scrapy setting by which it acts; empty if it acts otherwise."""
+    key: str | None = None
+    """The name in the file, if that is a keyword of Python."""
+    type: str = ""
+    """The annotation of the attribute, in `TABLE`."""
+
+
+#: A `Setting` that type checkers take for the value of its attribute.
+setting = cast("Callable[..., Any]", Setting)
+
+
+class Section(BaseModel):
+    """A section of the configuration. Type checkers see the model that `config_files.models` makes of it."""
+
+    def refuse(self) -> None:
+        """Raise ValueError if the values contradict each other, or need what is not there."""
+
+    def check(self) -> None:
+        """Look at what a run will use, without writing. Raises `UserMistake`."""
+
+
+class Politeness(Section):
+    """Options for the load that hosts get."""
+
+    delay: float = setting(
+        defaults.INTERVAL_S,
+        "Seconds between two requests to a host; less than 1 only for your own.",
+        "--delay",
+        ge=0,
+        le=3600,
+        scrapy="ARKAUDIT_INTERVAL",
+    )
+    timeout: float = setting(
+        defaults.TIMEOUT_S, "Seconds for one request.", "--timeout", gt=0, le=3600, scrapy="DOWNLOAD_TIMEOUT"
+    )
+    attempts: int = setting(
+        defaults.ATTEMPTS,
+        "Number of attempts at a request that fails temporarily (timeout, 429, 503 …), the first one included.",
+        "--attempts",
+        ge=1,
+        le=10,
+        scrapy="ARKAUDIT_ATTEMPTS",
+    )
+    backoff: float = setting(
+        defaults.BACKOFF_S,
+        "Seconds before the second attempt, doubled for each.",
+        "--backoff",
+        ge=0,
+        le=3600,
+        scrapy="ARKAUDIT_BACKOFF",
+    )
+    longest_wait: float = setting(
+        defaults.LONGEST_WAIT_S,
+        "Longest pause to grant a host, in seconds; hosts that want more are not asked.",
+        "--longest-wait",
+        ge=0,
+        le=86400,
+        scrapy="ARKAUDIT_LONGEST_WAIT",
+    )
+    user_agent: Header | None = setting(None, "The whole User-Agent header, instead of arkaudit's.", "--user-agent")
+    contact: Contact | None = setting(
+        None, "Your e-mail address or URL for operators of hosts; part of the User-Agent.", "--contact"
+    )
+
+
+class Host(Section):
+    """Options for the operator's own host, named ``name``, ``name:port`` or ``scheme://name:port``."""
+
+    interval: float = setting(defaults.INTERVAL_S, "Seconds between two requests.", ge=0, le=3600)
+    concurrency: int = setting(1, "Number of simultaneous requests.", ge=1, le=100)
+    headers: Headers = {}
+    """Sent to this scheme (default https), name and port only (docs/security.md)."""
+    cookies: Cookies | FilePath = {}
+    """Or a file of cookies: "cookies.txt"."""
+
+
+class Network(Section):
+    """Options for connections."""
+
+    connect_to: RouteTexts = setting(
+        [],
+        "Connect to ADDR:PORT instead of HOST:PORT; URL and Host header stay the same.",
+        "--connect-to",
+        metavar="HOST:PORT=ADDR:PORT",
+        scrapy="ARKAUDIT_CONNECT_TO",
+    )
+    only_routed: bool = setting(
+        False, "Only connect to hosts given by --connect-to.", "--only-routed", scrapy="ARKAUDIT_ONLY_ROUTED"
+    )
+    ca_file: FilePath | None = setting(
+        None, "Authorities for the certificate check, instead of the system's.", "--ca-file", scrapy="ARKAUDIT_CA_FILE"
+    )
+    allow_addresses: AddressTexts = setting(
+        [],
+        "A private network that may be reached.",
+        "--allow-address",
+        metavar="CIDR",
+        scrapy="ARKAUDIT_ALLOW_ADDRESSES",
+    )
+
+
+class Log(Section):
+    """Options for the log of a command."""
+
+    file: FilePath | None = setting(None, "Append the log to this file.", "--log-file", unset="standard error")
+    level: str | None = setting(
+        None,
+        "Lowest level to log; debug logs each request.",
+        "--log-level",
+        choices=("debug", "info", "warning", "error"),
+        unset="warning; info in a file",
+    )
+    format: str = setting("text", "One line per event.", "--log-format", choices=("text", "json"))
+
+
+class Harvest(Section):
+    """Options that select the records to harvest from a repository, named like the arguments of OAI-PMH."""
+
+    prefix: str = setting("oai_dc", "Metadata format to harvest by OAI-PMH.", "--oai-prefix", metavar="PREFIX")
+    set: str | None = setting(None, "Harvest only this set.", "--oai-set", metavar="SET")
+    since: str | None = setting(
+        None, "Harvest records changed since this date.", "--oai-from", metavar="DATE", key="from"
+    )
+    until: str | None = setting(None, "Harvest records changed until this date.", "--oai-until", metavar="DATE")
+
+    def refuse(self) -> None:
+        """Raise ValueError for a date that a repository would refuse."""
+        from crawler.sources.xml_sources import Selection
+
+        Selection(**self.model_dump())
+
+
+class Crawl(Section):
+    """Options for the extent of a crawl."""
+
+    depth: int | None = setting(None, "Links to follow from a seed.", "--depth", ge=0, unset="no limit")
+    max_pages: int | None = setting(
+        None, "Maximum number of documents to fetch.", "--max-pages", ge=1, unset="no limit"
+    )
+    max_time: Seconds | None = setting(
+        None,
+        "Maximum duration of a crawl, check or recheck, such as 90m, 2h.",
+        "--max-time",
+        metavar="DURATION",
+        gt=0,
+        unset="no limit",
+    )
+    scope: Extent = setting(
+        Extent.SITE,
+        "Follow links within a seed's registered domain, its host, or its path.",
+        "--scope",
+        choices=tuple(Extent),
+    )
+    include: list[Pattern] = setting([], "Follow only links whose URL matches this.", "--include", metavar="REGEX")
+    exclude: list[Pattern] = setting([], "Do not follow links whose URL matches this.", "--exclude", metavar="REGEX")
+    content_hosts: list[str] = setting(
+        [],
+        "Also fetch documents of the site from this host, without following links there.",
+        "--content-host",
+        metavar="HOST",
+    )
+    ignore_nofollow: bool = setting(False, "Follow links despite nofollow, on your own site.", "--ignore-nofollow")
+    sitemaps: bool = setting(True, "Read the sitemaps that a site's robots.txt names.", "--sitemaps/--no-sitemaps")
+    oai: Harvest
+
+
+class Resolve(Section):
+    """Options for the requests about ARKs."""
+
+    direct: bool = setting(False, "Request compact ARKs from the NAAN registry's target of their NAAN.", "--direct")
+    # At least 5: draft-castelan-ark-uri, 7.1.3.
+    max_hops: int = setting(
+        defaults.MAX_HOPS, "Redirects in a chain.", "--max-hops", ge=5, le=100, scrapy="ARKAUDIT_MAX_HOPS"
+    )
+    legacy_inflections: bool = True
+    """Request ?? and ? if ?info returns nothing."""
+    maptr: NamesLookedUp = False
+    """Look up resolvers in the DNS as well; needs the extra `dns` (docs/usage.md)."""
+
+
+class Memento(Section):
+    """Options for the search for archived copies of failing ARKs, by the Memento protocol (RFC 7089)."""
+
+    timegate: TimeGateUrl | None = None
+    """The beginning of a TimeGate's URLs; without it, no archive is asked."""
+    max_age: Seconds = setting(30 * 86_400.0, "Age at which an answer is requested again.", ge=0)
+
+
+class Render(Section):
+    """Options for pages that need JavaScript: without it, an app shell looks the same for every name."""
+
+    enabled: PagesRendered = False
+    """Needs the extra `render`, and a Chromium."""
+    browser: Path | None = None
+    """The Chromium to use; default: the first on the PATH, chromium-headless-shell before others."""
+    max_requests: int = setting(defaults.PAGE_REQUESTS, "Requests of a page, besides itself.", ge=1, le=1000)
+    max_bytes: int = setting(defaults.PAGE_BYTES, "Size of all their answers together, as sent.", ge=1)
+    seconds: Seconds = setting(
+        defaults.PAGE_SECONDS, 'Run time of the scripts of a page; "1m" is possible too.', gt=0, le=600
+    )
+
+    def refuse(self) -> None:
+        """Raise ValueError if a browser is wanted, but there is none."""
+        from crawler.rendering import find_browser
+
+        if self.enabled and find_browser(self.browser) is None:
+            where = f"at {self.browser}" if self.browser else "on the PATH: name one as render.browser"
+            raise ValueError(f"there is no Chromium {where}")
+
+
+class RecheckDays(Section):
+    """Days between two checks of an ARK, by its state; None for the general value."""
+
+    healthy: Days | None = None
+    failing: Days | None = None
+    """Also while flapping."""
+    confirmed_broken: Days | None = None
+    blocked: Days | None = None
+    undetermined: Days | None = None
+
+
+class Recheck(RecheckDays):
+    """Options for the intervals between checks, and for the confirmation of failures."""
+
+    naan: dict[str, RecheckDays] = {}
+    host: dict[str, RecheckDays] = {}
+    """Intervals by the host of the request URL; these take precedence."""
+    strikes: int = setting(
+        defaults.STRIKES, "Number of failures, without a good answer between them, that confirm one.", ge=1, le=100
+    )
+    strike_days: Days = defaults.STRIKE_DAYS
+    """Days that these failures must span."""
+
+
+class Notify(Section):
+    """Options for notifications about changes after a run."""
+
+    on: list[Literal["confirmed", "failing", "recovered", "moved", "changed", "new", "gone"]] = [
+        "confirmed",
+        "recovered",
+        "moved",
+        "changed",
+    ]
+    """Events to report; a run without any sends nothing. `confirmed` is a confirmed failure, `failing` a first one."""
+    file: FilePath | None = None
+    """A file to append the news to."""
+    command: list[str] = []
+    """Reads the news from standard input, and the subject from ARKAUDIT_SUBJECT."""
+    urls: list[ServiceUrl] = []
+    """Apprise URLs of services; $NAME is an environment variable."""
+    format: Literal["markdown", "html", "text", "json"] | None = None
+    """Or markdown, html, json; default: Markdown for file and command, and the best one for each service."""
+    monthly: bool = False
+    """Also in the first run of each month without changes."""
+    issue: IssueText | None = setting(
+        None, "Keep an issue about failing ARKs there, e.g. github:owner/repo.", "--issue", metavar="SERVICE:REPOSITORY"
+    )
+
+
+class ReportOptions(Section):
+    """Options for the texts of a report."""
+
+    url: PageUrl | None = None
+    """Public address of the page, for links in news."""
+    lang: LanguageCode | None = setting(
+        None,
+        "Language of the page, the letters, Markdown and the summary: "
+        f"{', '.join(f'{code} ({name})' for code, name in NAMES.items())}, or auto for that of your environment. "
+        "Machine-readable output is not translated.",
+        "--lang",
+        "LANG",
+        unset="en; the page adapts to the browser",
+    )
+
+
+class KnownList(Section):
+    """Options for known problems."""
+
+    file: FilePath | None = setting(
+        None,
+        "A list of known problems as CSV: columns what, state, reason, until, who (arkaudit known add).",
+        "--known",
+        metavar="FILE",
+    )
+
+
+class NaanNames(Section):
+    """The user's declaration about all names of a NAAN."""
+
+    check_character: StrictBool
+    """Each name ends with a check character (NOID); false: none does."""
+
+
+class Settings(Section):
+    """All settings of a run."""
+
+    name: str | None = None
+    """The name of a named audit."""
+    schedule: CronExpression | None = None
+    """The times of a named audit: a cron expression of five fields."""
+    timezone: ZoneName | None = None
+    """The time zone of the schedule; UTC by default."""
+    seeds: SeedTexts = []
+    jobs: int | None = setting(
+        None,
+        "Number of processes that read documents; results don't depend on it.",
+        "--jobs",
+        metavar="N",
+        ge=1,
+        le=256,
+        unset="number of cores",
+    )
+    store: FilePath | None = None
+    out: FilePath | None = setting(None, "Write the report into this folder.", "--out")
+    inventory: FilePath | None = setting(
+        None,
+        "Your own ARKs as CSV: columns ark, expected_url, title, collection; only ark is required.",
+        "--inventory",
+        metavar="FILE",
+    )
+    resolver: ResolverUrl = setting(
+        defaults.GLOBAL_RESOLVER, "Resolver for compact ARKs.", "--resolver", scrapy="ARKAUDIT_RESOLVER"
+    )
+    politeness: Politeness
+    network: Network
+    hosts: Annotated[dict[str, Host], AfterValidator(of_own_hosts)] = {}
+    crawl: Crawl
+    resolve: Resolve
+    log: Log
+    memento: Memento
+    render: Render
+    recheck: Recheck
+    naans: dict[NaanText, NaanNames] = {}
+    notify: Notify
+    report: ReportOptions
+    known: KnownList
+
+
+def settings_in(section: type[Section], prefix: str = "") -> Iterator[tuple[str, Setting]]:
+    """Yield the settings of a section and of the sections in it, by dotted name."""
+    for name, annotation in section.__annotations__.items():
+        row = vars(section).get(name)
+        if isinstance(row, Setting):
+            yield f"{prefix}{row.key or name}", row._replace(type=annotation)
+        elif annotation in globals():
+            yield from settings_in(globals()[annotation], f"{prefix}{name}.")
+
+
+#: All settings with an option, limits or a Scrapy setting by dotted name; tables with keys of the user are left out.
+TABLE = dict(settings_in(Settings))
