@@ -17,10 +17,9 @@ from markupsafe import Markup
 from crawler.model.observations import ObjectOutcome
 from reports.languages import LANGUAGES, N_, Forms, Language, LanguageChoice
 from reports.languages.display import FORMULA, NEUTRALIZED_FORMULA, ColumnType, escape_invisible
-from reports.languages.templates import template
+from reports.languages.templates import template, words_of
 from reports.page.cards import action_cards, check_list
-from reports.page.charts import Chart, by_naan, by_service
-from reports.page.over_time import alive_of, survival_of
+from reports.page.charts import CHART_TABLES, Chart, charts_of
 from reports.page.shown_tables import (
     TONES,
     TOPICS,
@@ -47,7 +46,6 @@ from reports.tables.definitions import (
     token_column,
     url_column,
 )
-from reports.tables.persistence import runs
 from reports.tables.report_tables import TABLES
 from reports.tables.summary import REQUESTS_SENT, Summary, summarize
 from reports.tables.wording import FAILURE_MEANINGS, FAMILY_MEANINGS, TOKEN_NAMES
@@ -116,25 +114,6 @@ def part_of(definition: TableDefinition, table: pd.DataFrame, frames: Frames, te
     )
 
 
-#: The tables with charts, in the order of the charts.
-CHART_TABLES = ("naans", "services", "survival")
-
-
-def charts_of(name: str, table: pd.DataFrame, frames: Frames, language: Language) -> Iterator[Chart]:
-    """Yield the charts of a table."""
-    charts: tuple[Chart | None, ...] = ()
-    match name:
-        case "naans" if len(table):
-            charts = (by_naan(table, language),)
-        case "services":
-            of_all = table[table["service"].ne("level")]
-            charts = by_service(of_all, language) if len(of_all) else ()
-        case "survival":
-            curves = (survival_of(table, group, language) for group in ("naan", "resolver"))
-            charts = (alive_of(runs(frames.timeline), language), *curves)
-    yield from (chart for chart in charts if chart is not None)
-
-
 def page_pieces(
     frames: Frames, parts: Mapping[str, PagePart], texts: Texts, *, choice: str, language_choice: LanguageChoice
 ) -> Iterator[bytes]:
@@ -162,7 +141,7 @@ def page_pieces(
     title = texts.mark(summary.title)
     for_scripts = {
         "check_list": list(check_list(title, cards, texts)),
-        "charts": [{name: getattr(chart, name) for name in _DRAWN_FROM} for chart in charts],
+        "charts": [{"name": chart.name, "title": chart.title, "alt": chart.alt, **chart.drawing} for chart in charts],
     }
     told = {
         "tables": {definition.name: table_description(definition) for definition in (*TABLES, *DETAILS)},
@@ -212,10 +191,8 @@ def multilingual_page(
     scripts = [(_HERE / "static" / script).read_text("utf-8") for script in script_names]
     values = {
         **values,
+        **words_of(texts),
         "lang": texts.mark(lambda language: language.code),
-        "gettext": texts.gettext,
-        "ngettext": texts.ngettext,
-        "number": texts.number,
         "languages": LANGUAGES.values(),
     }
     # Large content that is the same in every language is left out while the positions of texts are counted.
@@ -295,10 +272,6 @@ def content_security_policy(style: str, scripts: Sequence[str]) -> str:
 def _digest(text: str) -> str:
     digest = base64.b64encode(hashlib.sha256(text.encode("utf-8")).digest()).decode("ascii")
     return f"'sha256-{digest}'"
-
-
-#: The fields of a chart that the scripts need.
-_DRAWN_FROM = ("name", "title", "alt", "height", "option", "leads_to", "widest_number")
 
 
 def _in_html(data: Mapping[str, Any]) -> str:
