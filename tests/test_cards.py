@@ -140,7 +140,7 @@ def test_the_responsible_have_an_address_where_the_registry_has_one(
     known = frames.registered["naan"].eq("53355")
     registered = frames.registered.assign(contact=frames.registered["contact"].mask(known, address))
     changed = replace(frames, registered=registered)
-    [card] = (card for card in action_cards(changed, Tables(changed), 9) if card.cause == "unknown-naan")
+    [card] = (card for card in action_cards(changed, Tables(changed), 9) if card.row["cause"] == "unknown-naan")
     facts = dict(card.facts)
     assert facts["Assigned by"] == Cell(f"Musée du Louvre ({address})", URL, href)
     assert bool(card.mail) == mail
@@ -153,7 +153,7 @@ def test_the_responsible_have_an_address_where_the_registry_has_one(
 def test_the_command_makes_it_a_known_problem(world_store: Path, frames: Frames, tmp_path: Path) -> None:
     known = tmp_path / "known.csv"
     cards = action_cards(frames, Tables(frames), 9)
-    assert [card.cause for card in cards] == ["unknown-naan", "refused-here", "unreachable-host"]
+    assert [card.row["cause"] for card in cards] == ["unknown-naan", "refused-here", "unreachable-host"]
     for left, card in zip((2, 1, 0), cards, strict=True):
         name, *arguments = shlex.split(card.command)
         assert name == "arkaudit"
@@ -183,7 +183,7 @@ def test_many_arks_are_named_by_their_host() -> None:
 
 
 def test_the_check_list_holds_every_card_and_marks_nothing_up(frames: Frames) -> None:
-    lines = list(check_list(f"`evil`{RIGHT_TO_LEFT_OVERRIDE}", action_cards(frames, Tables(frames), 9)))
+    lines = check_list(f"`evil`{RIGHT_TO_LEFT_OVERRIDE}", action_cards(frames, Tables(frames), 9))
     assert lines[0] == "# To act on: `` `evil`[U+202E] ``"
     assert lines[2] == (
         "- [ ] **the resolver resolves no ARK of this NAAN** (`the resolver: museum.example`): 2 citations of 1 ARK "
@@ -275,5 +275,5 @@ def test_without_scripts_the_page_says_what_to_do_and_offers_no_button_that_does
 
 
 def test_an_unreachable_host_is_no_culprit_yet(frames: Frames) -> None:
-    [card] = [each for each in action_cards(frames, Tables(frames), 9) if each.cause == "unreachable-host"]
+    [card] = [each for each in action_cards(frames, Tables(frames), 9) if each.row["cause"] == "unreachable-host"]
     assert dict(card.facts)["Responsible"].text == "not yet clear: no answer today from slow.example"
