@@ -146,7 +146,7 @@ def page_pieces(
     }
     told = {
         "tables": {definition.name: table_description(definition) for definition in (*TABLES, *DETAILS)},
-        "audit": f"{summary.scope.store}, {summary.scope.run or ''}",
+        "audit": f"{summary.scope['store']}, {summary.scope['run'] or ''}",
         "advice": ADVICE,
     }
     data = {name: part.rows_packed for name, part in parts.items()}
