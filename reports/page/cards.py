@@ -17,11 +17,11 @@ from reports.languages.display import code, escape_invisible, link
 from reports.languages.templates import macros
 from reports.page.letters import ArkProblem, Letter, letter
 from reports.page.shown_tables import Cell, cell_of
-from reports.remediation.causes import ADVICE, Cause, Fault
+from reports.remediation.causes import ADVICE, CAUSE_NAMES, Cause, Fault
 from reports.store.frames import Frames
 from reports.tables.actions import affected_words, cause_key, contacts
 from reports.tables.definitions import ARK, TEXT, URL, records_of
-from reports.tables.wording import CAUSE_NAMES, FAULT_NAMES, GRADE_NAMES
+from reports.tables.wording import FAULT_NAMES, GRADE_NAMES
 
 #: Number of ARKs that a command names one by one; for more ARKs it names the host.
 MOST_IN_COMMAND = 12

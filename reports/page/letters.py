@@ -11,8 +11,8 @@ from crawler.model.observations import Family, ObjectOutcome
 from extractors.model.urls import authority_of
 from reports.languages import ENGLISH, N_, Language
 from reports.languages.templates import macros
-from reports.remediation.causes import FAULT_OF, Cause, Fault
-from reports.tables.wording import CAUSE_NAMES, OBJECT_MEANINGS
+from reports.remediation.causes import CAUSE_NAMES, FAULT_OF, Cause, Fault
+from reports.tables.wording import OBJECT_MEANINGS
 
 #: Number of ARKs listed in a letter; it states how many more there are.
 MOST_NAMED = 12
