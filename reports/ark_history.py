@@ -121,7 +121,7 @@ def _history_of(connection: Connection, ark: Ark) -> ArkHistory | None:
     ]
     urls = (
         UrlHistory(
-            *status,
+            **status._mapping,
             checks=tuple(check for url, check in checks if url == status.request_url),
             events=tuple(change for url, change in events if url == status.request_url),
         )

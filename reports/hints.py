@@ -80,7 +80,8 @@ def failing_arks(frames: Frames, language: Language) -> tuple[list[Fault], int]:
     first = amiss.head(MOST_FAULTS)
     cited = frames.mentions[frames.mentions["ark_id"].isin(first["ark_id"])]
     cited = cited.sort_values(["document", "ordinal"]).drop_duplicates(["ark_id", "document", "page", "line"])
-    words = [place_words(*place, language) for place in rows_of(cited[["document", "page", "line"]])]
+    rows = rows_of(cited[["document", "page", "line"]])
+    words = [place_words(document, page, line, language) for document, page, line in rows]
     places = cited.assign(words=words).groupby("ark_id")["words"].agg(list)
     faults = [
         Fault(

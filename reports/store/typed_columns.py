@@ -105,9 +105,9 @@ def _parsed(name: str, chunks: list[Any], dtype: Dtype) -> pd.Series:
     """Return parsed JSON, or its text; each different text is parsed once."""
     texts = _series(name, chunks, TEXT)
     values = {text: content(text) for text in texts.dropna().unique()}
-    if dtype == TEXT:
-        values = {text: text_of_value(value) for text, value in values.items()}
-    return texts.map(values).astype(dtype)
+    if dtype == PARSED:
+        return texts.map(values).astype("object")
+    return texts.map({text: text_of_value(value) for text, value in values.items()}).astype("str")
 
 
 def _series(name: str, chunks: list[Any], dtype: Dtype) -> pd.Series:

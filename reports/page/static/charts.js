@@ -78,7 +78,8 @@
       tooltip: { ...TOOLTIP, axisPointer: { type: "shadow" } },
       legend: isStack ? legend(series) : undefined,
       grid: { left: 4, right: 12, top: isStack ? 36 : 4, bottom: 4, containLabel: true },
-      xAxis: { type: "value", show: false, max: most },
+      // The library measures labels that are not shown, too.
+      xAxis: { type: "value", show: false, max: most, axisLabel: label() },
       yAxis: {
         type: "category", data: names, inverse: true, axisLine: { show: false }, axisTick: { show: false },
         axisLabel: { ...label(), interval: 0 },
