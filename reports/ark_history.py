@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from datetime import datetime
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
 from sqlalchemy import Connection, func, select
 
-from crawler.history.ark_status import ArkStatus, DatedVerdict, ObjectFeatures, step
-from crawler.history.latest import policy_of
 from crawler.history.run_times import moment_of_check
 from crawler.model import schema
 from crawler.model.observations import ACCESS, FAMILY_OF, Family, ObjectOutcome
@@ -65,7 +62,7 @@ class ArkCheck:
     commitment: str
     is_suspect: bool
     state: str
-    """The status after this check."""
+    """The status after this check; empty before it is noted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,21 +112,20 @@ def _history_of(connection: Connection, ark: Ark) -> ArkHistory | None:
     ark_id = connection.scalar(select(schema.ark.c.ark_id).where(schema.ark.c.ark == str(ark)))
     if ark_id is None:
         return None
-    statuses = connection.execute(select(latest).where(latest.c.ark_id == ark_id).order_by(latest.c.latest_id)).all()
+    kept = [latest.c[field.name] for field in fields(UrlHistory) if field.name in latest.c]
+    statuses = connection.execute(select(*kept).where(latest.c.ark_id == ark_id).order_by(latest.c.latest_id)).all()
     checks = list(_checks(connection, ark_id))
-    happened = connection.execute(select(event).where(event.c.ark_id == ark_id).order_by(event.c.at, event.c.event_id))
-    events = [(row.request_url, ArkEvent(row.at, row.event, row.detail)) for row in happened]
+    happened = select(event.c.request_url, event.c.at, event.c.event, event.c.detail).where(event.c.ark_id == ark_id)
+    events = [
+        (url, ArkEvent(*row)) for url, *row in connection.execute(happened.order_by(event.c.at, event.c.event_id))
+    ]
     urls = (
         UrlHistory(
-            row.request_url,
-            row.state,
-            row.since,
-            row.reason,
-            row.gone_at,
-            tuple(check for url, check in checks if url == row.request_url),
-            tuple(change for url, change in events if url == row.request_url),
+            **status._mapping,
+            checks=tuple(check for url, check in checks if url == status.request_url),
+            events=tuple(change for url, change in events if url == status.request_url),
         )
-        for row in statuses
+        for status in statuses
     )
     return ArkHistory(str(ark), tuple(_citations(connection, ark_id)), tuple(urls))
 
@@ -155,22 +151,13 @@ def _citations(connection: Connection, ark_id: int) -> Iterator[CitingDocument]:
 
 def _checks(connection: Connection, ark_id: int) -> Iterator[tuple[str, ArkCheck]]:
     """Yield the verdicts on the ARK with the URL of each, in the order of the runs."""
-    ways = [question.value for question in ACCESS]
-    asked = {
-        (row.run_id, row.request_url, row.final_url): row
-        for row in connection.execute(
-            select(
-                observation.c.run_id,
-                observation.c.request_url,
-                observation.c.final_url,
-                observation.c.at,
-                observation.c.status,
-            )
-            .where(observation.c.ark_id == ark_id, observation.c.question.in_(ways))
-            .order_by(observation.c.observation_id)
-        )
-    }
-    at_url = {(run_id, url): row for (run_id, url, _), row in asked.items()}
+    answers = connection.execute(
+        select(observation)
+        .where(observation.c.ark_id == ark_id, observation.c.question.in_([str(question) for question in ACCESS]))
+        .order_by(observation.c.observation_id)
+    ).all()
+    at_url = {(row.run_id, row.request_url): row for row in answers}
+    at_end = {(row.run_id, row.request_url, row.final_url): row for row in answers}
     query = (
         select(
             verdict, run.c.started_at, run.c.ended_at, func.coalesce(assessment.c.is_suspect, False).label("is_suspect")
@@ -180,19 +167,14 @@ def _checks(connection: Connection, ark_id: int) -> Iterator[tuple[str, ArkCheck
         .where(verdict.c.ark_id == ark_id)
         .order_by(run.c.started_at, run.c.run_id, verdict.c.verdict_id)
     )
-    policy, standings = policy_of(connection), dict[str, ArkStatus]()
     for row in connection.execute(query):
-        answer = asked.get((row.run_id, row.request_url, row.final_url)) or at_url.get((row.run_id, row.request_url))
-        at = moment_of_check(answer, row)
-        check = DatedVerdict(
-            datetime.fromisoformat(at), ObjectOutcome(row.object), bool(row.is_suspect), ObjectFeatures(row.final_url)
-        )
-        standings[row.request_url], _ = step(standings.get(row.request_url), check, policy)
+        key = (row.run_id, row.request_url)
+        answer = at_end.get((*key, row.final_url)) or at_url.get(key)
         yield (
             row.request_url,
             ArkCheck(
                 row.run_id,
-                at,
+                moment_of_check(answer, row),
                 row.object,
                 answer.status if answer else None,
                 row.final_url,
@@ -200,6 +182,6 @@ def _checks(connection: Connection, ark_id: int) -> Iterator[tuple[str, ArkCheck
                 row.metadata,
                 row.commitment,
                 bool(row.is_suspect),
-                standings[row.request_url].state.value,
+                row.state or "",
             ),
         )

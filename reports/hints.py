@@ -80,9 +80,9 @@ def failing_arks(frames: Frames, language: Language) -> tuple[list[Fault], int]:
     first = amiss.head(MOST_FAULTS)
     cited = frames.mentions[frames.mentions["ark_id"].isin(first["ark_id"])]
     cited = cited.sort_values(["document", "ordinal"]).drop_duplicates(["ark_id", "document", "page", "line"])
-    places: dict[int, list[str]] = {}
-    for ark_id, document, page, line in rows_of(cited[["ark_id", "document", "page", "line"]]):
-        places.setdefault(ark_id, []).append(place_words(document, page, line, language))
+    rows = rows_of(cited[["document", "page", "line"]])
+    words = [place_words(document, page, line, language) for document, page, line in rows]
+    places = cited.assign(words=words).groupby("ark_id")["words"].agg(list)
     faults = [
         Fault(
             failing_words(ark, str(outcome), is_unreachable=family == Family.UNREACHABLE, language=language),

@@ -23,14 +23,14 @@ from crawler.model.observations import Family
 from reports.languages import ENGLISH, N_, Language
 from reports.languages.display import escape_invisible, escape_invisible_json
 from reports.languages.templates import macros
-from reports.remediation.causes import ADVICE, Cause, Fault
+from reports.remediation.causes import ADVICE, CAUSE_NAMES, Cause, Fault
 from reports.tables.actions import affected_words, cause_key
 from reports.tables.changes import FAILING, SEVERITY
 from reports.tables.definitions import records_of, rows_of
 from reports.tables.news import PROBLEM_KINDS, UNREAD, News, failures_after
 from reports.tables.report_tables import Report
 from reports.tables.summary import Summary, summarize
-from reports.tables.wording import CAUSE_NAMES, CHANGE_NAMES
+from reports.tables.wording import CHANGE_NAMES
 
 #: The kinds of news, the most serious first, with their headings.
 HEADINGS = {

@@ -165,9 +165,9 @@ class Language:
         digits = {"yyyy": f"{day.year:04}", "MM": f"{day.month:02}", "dd": f"{day.day:02}"}
         return self.day_pattern().format_map(digits)
 
-    def day_pattern(self, *, has_year: bool = True) -> str:
+    def day_pattern(self) -> str:
         """Return the pattern of a day in digits, ``{dd}/{MM}/{yyyy}``, which the page's scripts use as well."""
-        return _DAYS[self.code][not has_year]
+        return _DAYS[self.code]
 
     def format_cell(self, value: Any, kind: ColumnType) -> str:
         """Return a cell for readers; an empty text for None.
@@ -193,13 +193,8 @@ class Language:
 
 #: The smallest number with separators, in languages that write shorter ones without (CLDR, minimumGroupingDigits).
 _LEAST_GROUPED = {"es": 10_000}
-#: Days in digits, with the year and without. English conventions contradict each other, so it uses ISO 8601.
-_DAYS = {
-    "en": ("{yyyy}-{MM}-{dd}", "{MM}-{dd}"),
-    "fr": ("{dd}/{MM}/{yyyy}", "{dd}/{MM}"),
-    "de": ("{dd}.{MM}.{yyyy}", "{dd}.{MM}."),
-    "es": ("{dd}/{MM}/{yyyy}", "{dd}/{MM}"),
-}
+#: Days in digits. English conventions contradict each other, so it uses ISO 8601.
+_DAYS = {"en": "{yyyy}-{MM}-{dd}", "fr": "{dd}/{MM}/{yyyy}", "de": "{dd}.{MM}.{yyyy}", "es": "{dd}/{MM}/{yyyy}"}
 
 LANGUAGES = {code: Language(code) for code in NAMES}
 ENGLISH = LANGUAGES["en"]

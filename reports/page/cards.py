@@ -4,25 +4,24 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
 
 import pandas as pd
 
-from crawler.model.observations import ObjectOutcome
 from extractors.model.urls import authority_of
 from reports.languages import ENGLISH, Language
 from reports.languages.display import code, escape_invisible, link
 from reports.languages.templates import macros
 from reports.page.letters import ArkProblem, Letter, letter
 from reports.page.shown_tables import Cell, cell_of
-from reports.remediation.causes import ADVICE, Cause, Fault, Grade
+from reports.remediation.causes import ADVICE, CAUSE_NAMES, Cause, Fault
 from reports.store.frames import Frames
 from reports.tables.actions import affected_words, cause_key, contacts
 from reports.tables.definitions import ARK, TEXT, URL, records_of
-from reports.tables.wording import CAUSE_NAMES, FAULT_NAMES, GRADE_NAMES
+from reports.tables.wording import FAULT_NAMES, GRADE_NAMES
 
 #: Number of ARKs that a command names one by one; for more ARKs it names the host.
 MOST_IN_COMMAND = 12
@@ -34,20 +33,10 @@ _MOST_ROWS = 2_000
 class ActionCard:
     """A cause of failures as a card."""
 
-    number: int
+    row: Mapping[str, Any]
+    """Its row in the table of causes, with the number of its `places`."""
     key: str
     """Identifies the cause in every report on this store."""
-    name: str
-    cause: str
-    grade: str
-    urgency: str
-    """The grade in words."""
-    certainty: str
-    """Its ARKs that are confirmed broken, and the day of its oldest failure."""
-    counts: str
-    advice: str
-    shows: str
-    """The text of the link to its places."""
     facts: tuple[tuple[str, Cell], ...]
     evidence: tuple[tuple[str, Cell], ...]
     """Further facts, folded."""
@@ -58,8 +47,21 @@ class ActionCard:
     """The command that marks it as a known problem."""
     recheck: str
     """The command that checks its ARKs again."""
-    item: str
-    """Its line in a check-list, as Markdown."""
+
+
+def card_words(language: Language) -> Any:
+    """Return the macros with the words of cards."""
+    return macros(
+        "card.txt.j2",
+        "reports.page",
+        language,
+        cause_names=CAUSE_NAMES,
+        fault_names=FAULT_NAMES,
+        grade_names=GRADE_NAMES,
+        advices=ADVICE,
+        affected=affected_words,
+        as_code=lambda text: code(escape_invisible(text)),
+    )
 
 
 def action_cards(
@@ -71,14 +73,25 @@ def action_cards(
     counts = rows["number"].value_counts()
     days = frames.verdicts[["ark", "request_url", "judged_at"]]
     rows = rows.groupby("number").head(_MOST_ROWS).merge(days, on=["ark", "request_url"], how="left")
-    by_number = {number: list(records_of(of_cause)) for number, of_cause in rows.groupby("number")}
-    addresses = contacts(frames)
-    words = macros("card.txt.j2", "reports.page", language, cause_names=CAUSE_NAMES, fault_names=FAULT_NAMES)
+    problems = rows.groupby(["number", "ark", "request_url"], sort=False, as_index=False).agg(
+        outcome=("object", "first"),
+        ended_at=("last_url", "first"),
+        day=("judged_at", "first"),
+        documents=("document", lambda documents: tuple(documents.dropna().unique())),
+        should_be=("should_be", "first"),
+        archived_copy=("archived_copy", "first"),
+        archived_on=("archived_at", "first"),
+    )
+    by_number = {
+        number: [ArkProblem(**problem) for problem in records_of(of_cause.drop(columns="number"))]
+        for number, of_cause in problems.rename(columns={"request_url": "url"}).groupby("number")
+    }
+    addresses, words = contacts(frames), card_words(language)
     return [
         _card(
-            {**row, "places": int(counts.get(row["number"], 0))},
+            {**row, "places": counts[row["number"]]},
             words,
-            by_number.get(row["number"], []),
+            by_number[row["number"]],
             [addresses[naan] for naan in (row["naans"] or "").split(", ") if naan in addresses],
             frames,
             language,
@@ -90,21 +103,17 @@ def action_cards(
 def _card(
     row: Mapping[str, Any],
     words: Any,
-    failures: Sequence[Mapping[str, Any]],
+    problems: Sequence[ArkProblem],
     named: Sequence[tuple[str, str]],
     frames: Frames,
     language: Language,
 ) -> ActionCard:
-    cause = Cause(row["cause"])
-    advice = language.gettext(ADVICE[cause])
-    counts = affected_words(row["citations"], row["arks"], row["documents"], language)
-    responsible = _responsible(row, words)
     facts = [
-        (language.gettext("Responsible"), responsible),
+        (language.gettext("Responsible"), _responsible(row, words)),
         *((language.gettext("Assigned by"), _contact(*contact)) for contact in named[:3]),
         (language.gettext("Should be"), _better(row, words, language)),
         (language.gettext("Because"), Cell(language.gettext(escape_invisible(row["because"] or "")), TEXT)),
-        (language.gettext("Archived copy"), _archived_copy(failures, words)),
+        (language.gettext("Archived copy"), _archived_copy(problems, words)),
     ]
     evidence = [
         (language.gettext("Cause"), Cell(row["cause"], TEXT)),
@@ -113,26 +122,17 @@ def _card(
         (language.gettext("Cited in"), cell_of(row["example_document"], URL, language)),
         (language.gettext("Evidence"), Cell(escape_invisible(row["evidence"] or ""), URL)),
     ]
-    message = letter(cause, _seen(failures), row["arks"], language, sender=_sender(frames))
+    message = letter(Cause(row["cause"]), problems, row["arks"], language, sender=_sender(frames))
     mailbox = next((address for _, address in named if _MAILBOX.fullmatch(address)), None)
     return ActionCard(
-        number=row["number"],
+        row,
         key=cause_key(row),
-        name=words.name(row),
-        cause=row["cause"],
-        grade=row["grade"],
-        urgency=language.gettext(GRADE_NAMES[Grade(row["grade"])]),
-        certainty=words.certainty(row, frames.run["started_at"].max()),
-        counts=counts,
-        advice=advice,
-        shows=words.shows(row, row["places"]),
         facts=tuple((term, cell) for term, cell in facts if cell.text),
         evidence=tuple((term, cell) for term, cell in evidence if cell.text),
         letter=message,
         mail=f"mailto:{mailbox}?subject={language.apply(quote, message.subject)}" if mailbox else None,
-        command=known_command(row, [failure["ark"] for failure in failures], frames.store),
+        command=known_command(row, [problem.ark for problem in problems], frames.store),
         recheck=recheck_command(cause_key(row), frames.store),
-        item=f"- [ ] **{language.gettext(CAUSE_NAMES[cause])}** ({language.apply(code, responsible.text)}): {counts}. {advice}",
     )
 
 
@@ -141,27 +141,6 @@ def _sender(frames: Frames) -> str:
     agents = frames.run["user_agent"]
     senders = agents.str.extract(r"\((?:\+[^;)]*;\s*)?\+?(?:mailto:)?([^\s;)]+)\)", expand=False).dropna()
     return next(iter(senders), "")
-
-
-def _seen(failures: Iterable[Mapping[str, Any]]) -> list[ArkProblem]:
-    """Return the ARKs that fail, each with the documents that cite it and a correction if known."""
-    together: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
-    for row in failures:
-        together.setdefault((row["ark"], row["request_url"]), []).append(row)
-    return [
-        ArkProblem(
-            ark=ark,
-            url=url,
-            ended_at=rows[0]["last_url"] or "",
-            outcome=ObjectOutcome(rows[0]["object"]),
-            day=rows[0]["judged_at"].date() if rows[0]["judged_at"] else None,
-            documents=tuple(dict.fromkeys(row["document"] for row in rows if row.get("document"))),
-            should_be=rows[0].get("should_be") or "",
-            archived_copy=rows[0].get("archived_copy") or "",
-            archived_on=rows[0]["archived_at"].date() if rows[0].get("archived_at") else None,
-        )
-        for (ark, url), rows in together.items()
-    ]
 
 
 def _responsible(row: Mapping[str, Any], words: Any) -> Cell:
@@ -181,13 +160,13 @@ def _better(row: Mapping[str, Any], words: Any, language: Language) -> Cell:
     return Cell(words.corrections(row), TEXT)
 
 
-def _archived_copy(failures: Sequence[Mapping[str, Any]], words: Any) -> Cell:
+def _archived_copy(problems: Sequence[ArkProblem], words: Any) -> Cell:
     """Return the number of archived copies for a cause, with a link to the first; an empty cell without any."""
-    copies = {row["ark"]: row for row in failures if row["archived_copy"] and row["archived_at"]}
+    copies = {problem.ark: problem for problem in problems if problem.archived_copy and problem.archived_on}
     if not copies:
         return Cell("", TEXT)
-    first, *others = copies.values()
-    return Cell(words.copies(first, len(others)), URL, href=link(first["archived_copy"]))
+    first = next(iter(copies.values()))
+    return Cell(words.copies(first, len(copies) - 1), URL, href=link(first.archived_copy or ""))
 
 
 #: A plain mail address, without ``?bcc=`` after it.
@@ -225,11 +204,6 @@ def recheck_command(key: str, store: str) -> str:
     return f"arkaudit recheck {shlex.join(words)}"
 
 
-def check_list(title: str, cards: Sequence[ActionCard], language: Language = ENGLISH) -> Iterator[str]:
-    """Yield the lines of a check-list in Markdown; text from the web is in code spans."""
-    yield language.gettext(
-        "# To act on: {title}", title=language.apply(lambda text: code(escape_invisible(text)), title)
-    )
-    yield ""
-    for card in cards:
-        yield card.item
+def check_list(title: str, cards: Sequence[ActionCard], language: Language = ENGLISH) -> list[str]:
+    """Return the lines of a check-list in Markdown; text from the web is in code spans."""
+    return str(card_words(language).check_list(title, [card.row for card in cards])).splitlines()

@@ -1,8 +1,8 @@
-"""The charts of a report, from its tables."""
+"""The charts of a report: their data, and a sentence with the same content. `charts.js` draws them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from textwrap import shorten
 from typing import Any
@@ -12,56 +12,89 @@ import pandas as pd
 from crawler.model.observations import FAMILY_OF, Family, ObjectOutcome
 from reports.languages import N_, Language
 from reports.languages.display import escape_invisible
+from reports.languages.templates import macros
+from reports.store.frames import Frames
 from reports.tables.ark_statuses import FAMILY_COLUMNS
+from reports.tables.definitions import in_order, records_of
+from reports.tables.persistence import runs
 from reports.tables.wording import FAMILY_COUNTS, FAMILY_NAMES
 
+#: The tables with charts, in the order of the charts.
+CHART_TABLES = ("naans", "services", "survival")
+_TITLES = {
+    "arks-by-naan": N_("ARKs by organization"),
+    "service-object": N_("The object: results of the redirects"),
+    "service-metadata": N_("The metadata: answers to ?info"),
+    "service-commitment": N_("The commitment: statements of the providers"),
+    "share-alive": N_("Share still working, by run"),
+    "survival-naan": N_("Survival by NAAN"),
+    "survival-resolver": N_("Survival by resolver"),
+}
 _MOST_NAANS = 14
 #: Longer names are cut between words; the table has the full name.
 _LONGEST_NAME = 90
+#: Runs in the numbers of a chart; curves besides that of all ARKs; parts of its axis at which numbers at risk are printed.
+MOST_RUNS = 24
+_MOST_CURVES = 5
+_TICKS = 3
 
 
-# -- ARKs by NAAN
+@dataclass(frozen=True, slots=True)
+class Chart:
+    """One chart: what `charts.js` draws, and a sentence with the same content."""
+
+    name: str
+    title: str
+    alt: str
+    drawing: Mapping[str, Any]
+    """The texts, numbers and names of colours."""
+    numbers: Mapping[str, Any] | None = None
+    """The numbers to print next to it, if no table of the report has them in this form."""
+
+
+def charts_of(name: str, table: pd.DataFrame, frames: Frames, language: Language) -> Iterator[Chart]:
+    """Yield the charts of a table."""
+    charts: tuple[Chart | None, ...] = ()
+    match name:
+        case "naans" if len(table):
+            charts = (by_naan(table, language),)
+        case "services":
+            charts = by_service(table[table["service"].ne("level")], language)
+        case "survival":
+            curves = (survival_of(table, group, language) for group in ("naan", "resolver"))
+            charts = (alive_of(runs(frames.timeline), language), *curves)
+    yield from (chart for chart in charts if chart is not None)
+
+
+def chart_words(language: Language) -> Any:
+    """Return the macros with the sentences of charts."""
+    return macros("charts.txt.j2", "reports.page", language, family_counts=FAMILY_COUNTS)
+
+
+def _chart(name: str, alt: Any, language: Language, drawing: Mapping[str, Any], **numbers: Any) -> Chart:
+    return Chart(name, language.gettext(_TITLES[name]), str(alt), drawing, numbers or None)
 
 
 def by_naan(naans: pd.DataFrame, language: Language) -> Chart:
     """Return the chart of ARKs by NAAN and family: one bar per NAAN, the largest on top, small ones combined."""
-    names = {family: language.gettext(name) for family, name in FAMILY_NAMES.items()}
     bars = _bars(naans, language)
-    totals = bars.sum(axis="columns")
-    return Chart(
-        "arks-by-naan",
-        language.gettext("ARKs by organization"),
-        _naan_sentence(naans, language),
-        _height(len(bars), has_legend=True),
-        {
-            **FRAME,
-            "legend": {**LEGEND, "data": list(names.values())},
-            "xAxis": {"type": "value", "show": False, "max": max(1, int(totals.max()))},
-            "yAxis": _names(list(bars.index)),
-            "series": [
-                *(
-                    _stack(names[family], family.value, bars[column], int(totals.max()), language)
-                    for family, column in FAMILY_COLUMNS.items()
-                ),
-                _totals(totals, language),
-            ],
-        },
-        leads_to="naan",
-        widest_number=language.number(int(totals.max())),
+    series = [
+        {"name": language.gettext(FAMILY_NAMES[family]), "tone": family.value, "values": bars[column].tolist()}
+        for family, column in FAMILY_COLUMNS.items()
+    ]
+    totals = naans[["arks", *FAMILY_COLUMNS.values()]].sum()
+    alt = chart_words(language).naans(totals, len(naans), naans.iloc[0])
+    most = int(bars.sum(axis="columns").max())
+    return _chart(
+        "arks-by-naan", alt, language, {"names": [*bars.index], "series": series, "most": most, "leads_to": "naan"}
     )
-
-
-def _height(bars: int, *, has_legend: bool = False) -> int:
-    """Return the height of a chart with *bars* bars whose names fit on one line; the page grows it for longer names."""
-    return (LEGEND_HEIGHT if has_legend else 0) + 16 + ROW_HEIGHT * bars
 
 
 def _bars(naans: pd.DataFrame, language: Language) -> pd.DataFrame:
     """Return one labelled row per bar: the largest NAANs, and all others as one."""
-    columns = list(FAMILY_COLUMNS.values())
     named = zip(naans["naan"], naans["organization"].fillna(""), strict=True)
     labels = [f"{_shorten_name(escape_invisible(name))} {escape_invisible(naan)}".strip() for naan, name in named]
-    rows = naans[columns].astype("int64").set_axis(labels, axis="index")
+    rows = naans[[*FAMILY_COLUMNS.values()]].astype("int64").set_axis(labels, axis="index")
     if len(rows) <= _MOST_NAANS:
         return rows
     kept, rest = rows.iloc[: _MOST_NAANS - 1], rows.iloc[_MOST_NAANS - 1 :]
@@ -81,186 +114,87 @@ def _shorten_name(name: str) -> str:
     return cut if len(cut) > 2 else f"{name[: _LONGEST_NAME - 1]}…"
 
 
-def _names(names: Sequence[str]) -> dict[str, Any]:
-    return {
-        "type": "category",
-        "data": list(names),
-        "inverse": True,
-        "axisLine": {"show": False},
-        "axisTick": {"show": False},
-        "axisLabel": {"color": colour("ink"), "interval": 0},
-    }
-
-
-def _stack(name: str, tone: str, values: pd.Series, longest: int, language: Language) -> dict[str, Any]:
-    return {
-        "type": "bar",
-        "name": name,
-        "stack": "all",
-        "barWidth": 15,
-        "data": [
-            {
-                "value": value,
-                "label": {
-                    # Show the number only if it fits into its part of the bar.
-                    "show": value > (0.04 + 0.02 * len(f"{value:,}")) * longest,
-                    "formatter": language.number(value),
-                },
-            }
-            for value in map(int, values)
-        ],
-        "itemStyle": {"color": colour(tone)},
-        "label": {"color": colour(f"{tone}-on"), "position": "inside"},
-        "emphasis": {"disabled": True},
-    }
-
-
-def _totals(totals: pd.Series, language: Language) -> dict[str, Any]:
-    """Return the total of each bar as a label on a bar of length 0 after it."""
-    return {
-        "type": "bar",
-        "name": language.gettext("in all"),
-        "stack": "all",
-        "data": [
-            {"value": 0, "label": {"show": True, "formatter": language.number(total)}} for total in map(int, totals)
-        ],
-        "label": {"position": "right", "color": colour("ink"), "fontWeight": "bold"},
-        "tooltip": {"show": False},
-        "legendHoverLink": False,
-        "silent": True,
-    }
-
-
-def _naan_sentence(naans: pd.DataFrame, language: Language) -> str:
-    counts = ", ".join(
-        language.counted(FAMILY_COUNTS[family], int(naans[column].sum())) for family, column in FAMILY_COLUMNS.items()
-    )
-    arks, largest = int(naans["arks"].sum()), naans.iloc[0]
-    sentences = [
-        language.gettext(
-            "Stacked bars of {arks} under {naans}: {counts}.",
-            arks=language.npgettext("bars of", "{number} ARK", "{number} ARKs", arks),
-            naans=language.npgettext("under", "{number} NAAN", "{number} NAANs", len(naans)),
-            counts=counts,
-        ),
-        language.gettext(
-            "The NAAN with most ARKs is {naan}, with {number}.",
-            naan=escape_invisible(largest["naan"]),
-            number=int(largest["arks"]),
-        ),
-    ]
-    return " ".join(sentences)
-
-
-# -- the three services
-
-
 def by_service(services: pd.DataFrame, language: Language) -> tuple[Chart, ...]:
     """Return one chart per service: how many ARKs provide it, and the other answers, all on one scale."""
-    most = max(1, int(services["arks"].max()))
-    return tuple(_service(str(name), rows, most, language) for name, rows in services.groupby("service", sort=False))
-
-
-_SERVICE_TITLES = {
-    "object": N_("The object: results of the redirects"),
-    "metadata": N_("The metadata: answers to ?info"),
-    "commitment": N_("The commitment: statements of the providers"),
-}
+    most = services["arks"].max()
+    return tuple(
+        _service(str(name), rows, int(most), language) for name, rows in services.groupby("service", sort=False)
+    )
 
 
 def _service(service: str, rows: pd.DataFrame, most: int, language: Language) -> Chart:
-    given, asked = int(rows.loc[rows["given"], "arks"].sum()), int(rows["arks"].sum())
-    bars = list(zip(rows["outcome"], map(int, rows["arks"]), rows["given"], strict=True))
-    answers = "; ".join(f"{outcome} {language.number(arks)}" for outcome, arks, _ in bars)
-    return Chart(
-        f"service-{service}",
-        language.gettext(_SERVICE_TITLES[service]),
-        language.ngettext(
-            "{number} of {arks} provides this. Answers: {answers}.",
-            "{number} of {arks} provide this. Answers: {answers}.",
-            given,
-            arks=language.npgettext("so many of", "{number} ARK", "{number} ARKs", asked),
-            answers=answers,
-        ),
-        _height(len(bars)),
-        {
-            **FRAME,
-            "grid": {**FRAME["grid"], "top": 4},
-            "xAxis": {"type": "value", "show": False, "max": most},
-            "yAxis": _names([str(outcome) for outcome, *_ in bars]),
-            "series": [
-                {
-                    "type": "bar",
-                    "name": "ARKs",
-                    "barWidth": 15,
-                    "data": [
-                        {
-                            "value": arks,
-                            "itemStyle": {"color": colour(_family(service, str(outcome), given=is_given).value)},
-                            "label": {"formatter": language.number(arks)},
-                        }
-                        for outcome, arks, is_given in bars
-                    ],
-                    "label": {"show": True, "position": "right", "color": colour("ink")},
-                    "emphasis": {"disabled": True},
-                }
-            ],
-        },
-        widest_number=language.number(most),
+    given = rows.loc[rows["given"], "arks"].sum()
+    alt = chart_words(language).service(list(records_of(rows)), given, rows["arks"].sum())
+    if service == "object":
+        tones = [FAMILY_OF[ObjectOutcome(outcome)].value for outcome in rows["outcome"]]
+    else:
+        tones = rows["given"].map({True: Family.WORKS.value, False: Family.NOT_JUDGED.value}).tolist()
+    series = [{"name": "ARKs", "tones": tones, "values": rows["arks"].tolist()}]
+    return _chart(
+        f"service-{service}", alt, language, {"names": rows["outcome"].tolist(), "series": series, "most": most}
     )
 
 
-def _family(service: str, outcome: str, *, given: bool) -> Family:
-    """Return the family whose colour an answer has: by its object outcome, or by whether the service is provided."""
-    if service == "object":
-        return FAMILY_OF[ObjectOutcome(outcome)]
-    return Family.WORKS if given else Family.NOT_JUDGED
+def alive_of(of_runs: pd.DataFrame, language: Language) -> Chart | None:
+    """Return the chart of the share of ARKs that work after each run; None before the second run."""
+    judged = of_runs[of_runs["share_working"].notna()]
+    if len(judged) < 2:
+        return None
+    rows, foot = list(records_of(judged)), axis_start(judged["share_working"])
+    moments = judged["started_at"].dt.strftime("%Y-%m-%dT%H:%M:%SZ")
+    names = {"share_working": language.gettext("work"), "share_not_broken": language.gettext("not confirmed broken")}
+    lines = [{"name": name, "points": _points(moments, judged[column])} for column, name in names.items()]
+    alt = chart_words(language).runs(len(rows), rows[0], rows[-1], foot)
+    drawing = {"lines": lines, "foot": foot}
+    return _chart("share-alive", alt, language, drawing, runs=rows[-MOST_RUNS:], is_cut=len(rows) > MOST_RUNS)
 
 
-@dataclass(frozen=True, slots=True)
-class Numbers:
-    """The numbers of a chart as a small table next to it."""
+def survival_of(survival: pd.DataFrame, grouping: str, language: Language) -> Chart | None:
+    """Return the survival curves of all ARKs and of the largest NAANs or resolvers.
 
-    title: str
-    columns: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-    is_open: bool = False
-    """True if the numbers are essential to the chart, so that they are always shown."""
+    Return None if nothing was observed for a day. The numbers at risk are printed next to the chart, because a curve is
+    less reliable the fewer ARKs are still observed.
+    """
+    whole = survival[survival["grouping"].eq("all")]
+    if not whole["days"].gt(0).any():
+        return None
+    longest = int(whole["days"].max())
+    of_group = survival[survival["grouping"].eq(grouping)]
+    largest = in_order(of_group, "-at_risk", "group")["group"].unique()[:_MOST_CURVES]
+    curves = {language.pgettext("a curve", "all"): whole}
+    curves |= {escape_invisible(name): of_group[of_group["group"].eq(name)] for name in largest}
+    last = {name: rows["survival"].iloc[-1] for name, rows in curves.items()}
+    foot = axis_start(pd.concat([rows["survival"] for rows in curves.values()]))
+    lines = [
+        {"name": name, "points": [(0, 1.0), *_points(rows["days"], rows["survival"])]} for name, rows in curves.items()
+    ]
+    alt = chart_words(language).survival(last, whole["at_risk"].max(), longest, whole["never_worked"].max(), foot)
+    days = sorted({round(longest * part / _TICKS) for part in range(_TICKS + 1)})
+    return _chart(
+        f"survival-{grouping}",
+        alt,
+        language,
+        {"lines": lines, "foot": foot, "days": longest, "axis": language.gettext("days since first seen working")},
+        days=days,
+        curves={
+            name: {
+                "at_risk": [int(rows["at_risk"].where(rows["days"] >= day, 0).max()) for day in days],
+                **next(records_of(rows.tail(1)[["survival", "low", "high"]])),
+            }
+            for name, rows in curves.items()
+        },
+    )
 
 
-@dataclass(frozen=True, slots=True)
-class Chart:
-    """One chart: the options of the library, and a sentence with the same content."""
+def axis_start(shares: Iterable[float]) -> float:
+    """Return the start of an axis of shares: 0, unless all shares are so high that the lines would overlap.
 
-    name: str
-    title: str
-    alt: str
-    height: int
-    """In CSS pixels, if each name fits on one line; the page grows it for more."""
-    option: Mapping[str, Any]
-    """The option object of ECharts, with named colours: ``{"colour": "works"}``."""
-    leads_to: str | None = None
-    """The column of the table of ARKs that a click on a bar filters, if any."""
-    numbers: Numbers | None = None
-    """The numbers of the chart, if no table of the report has them in this form."""
-    widest_number: str = ""
-    """The widest of the numbers at the ends of bars, for which space is reserved."""
+    >>> axis_start([1.0, 0.993]), axis_start([0.98, 0.72]), axis_start([0.4])
+    (0.95, 0.7, 0.0)
+    """
+    lowest = float(min(shares))
+    return 0.0 if lowest < 0.5 else min(0.95, int(lowest * 20) / 20)
 
 
-def colour(name: str) -> dict[str, str]:
-    """Return a placeholder for the colour *name*, which the page fills in."""
-    return {"colour": name}
-
-
-#: Heights of the parts of a chart, in CSS pixels.
-ROW_HEIGHT = 27
-LEGEND_HEIGHT = 30
-#: A legend above a chart; the page breaks it into as many lines as it needs.
-LEGEND = {"top": 0, "left": 0, "itemWidth": 14, "itemHeight": 12, "itemGap": 16, "textStyle": {"color": colour("ink")}}
-#: Options common to all charts of bars and lines.
-FRAME: Mapping[str, Any] = {
-    "animation": False,
-    "textStyle": {"fontFamily": "inherit"},
-    "tooltip": {"trigger": "axis", "axisPointer": {"type": "shadow"}, "renderMode": "richText", "confine": True},
-    "grid": {"left": 4, "right": 12, "top": LEGEND_HEIGHT + 6, "bottom": 4, "containLabel": True},
-}
+def _points(places: pd.Series, shares: pd.Series) -> list[tuple[Any, float]]:
+    return list(zip(places.tolist(), shares.round(4).tolist(), strict=True))

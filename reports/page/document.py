@@ -14,14 +14,15 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 from markupsafe import Markup
 
-from crawler.model.observations import ObjectOutcome
-from reports.languages import LANGUAGES, N_, Forms, Language, LanguageChoice
-from reports.languages.display import FORMULA, NEUTRALIZED_FORMULA, ColumnType, escape_invisible
-from reports.languages.templates import template
-from reports.page.cards import action_cards, check_list
-from reports.page.charts import Chart, by_naan, by_service
-from reports.page.over_time import alive_of, survival_of
+from reports.languages import LANGUAGES, Language, LanguageChoice
+from reports.languages.display import FORMULA, NEUTRALIZED_FORMULA, escape_invisible
+from reports.languages.templates import template, words_of
+from reports.page.cards import action_cards, card_words, check_list
+from reports.page.charts import CHART_TABLES, Chart, charts_of
 from reports.page.shown_tables import (
+    MOST_LISTED,
+    ON_PAPER,
+    TILES,
     TONES,
     TOPICS,
     ShownTable,
@@ -30,7 +31,6 @@ from reports.page.shown_tables import (
     pack_rows,
     shown_table,
     table_description,
-    tiles_of,
 )
 from reports.page.translations import Texts, changes, words_in
 from reports.remediation.causes import ADVICE
@@ -47,10 +47,9 @@ from reports.tables.definitions import (
     token_column,
     url_column,
 )
-from reports.tables.persistence import runs
 from reports.tables.report_tables import TABLES
-from reports.tables.summary import REQUESTS_SENT, Summary, summarize
-from reports.tables.wording import FAILURE_MEANINGS, FAMILY_MEANINGS, TOKEN_NAMES
+from reports.tables.summary import Summary, summarize
+from reports.tables.wording import CHANGE_NAMES, FAILURE_MEANINGS, FAMILY_MEANINGS, TOKEN_NAMES
 
 if TYPE_CHECKING:
     from jinja2 import Template
@@ -116,25 +115,6 @@ def part_of(definition: TableDefinition, table: pd.DataFrame, frames: Frames, te
     )
 
 
-#: The tables with charts, in the order of the charts.
-CHART_TABLES = ("naans", "services", "survival")
-
-
-def charts_of(name: str, table: pd.DataFrame, frames: Frames, language: Language) -> Iterator[Chart]:
-    """Yield the charts of a table."""
-    charts: tuple[Chart | None, ...] = ()
-    match name:
-        case "naans" if len(table):
-            charts = (by_naan(table, language),)
-        case "services":
-            of_all = table[table["service"].ne("level")]
-            charts = by_service(of_all, language) if len(of_all) else ()
-        case "survival":
-            curves = (survival_of(table, group, language) for group in ("naan", "resolver"))
-            charts = (alive_of(runs(frames.timeline), language), *curves)
-    yield from (chart for chart in charts if chart is not None)
-
-
 def page_pieces(
     frames: Frames, parts: Mapping[str, PagePart], texts: Texts, *, choice: str, language_choice: LanguageChoice
 ) -> Iterator[bytes]:
@@ -155,18 +135,18 @@ def page_pieces(
         "actions": cards,
         "more_causes": len(tables["causes"]) - len(cards),
         "charts": charts,
-        "comparison": change_lists(tables["changes"], texts) if frames.since or frames.previous else [],
+        "comparison": change_lists(tables["changes"]) if frames.since or frames.previous else [],
         "details": [detail.name for detail in DETAILS],
         "topics": [(topic, [parts[name].shown for name in topic.tables]) for topic in TOPICS],
     }
     title = texts.mark(summary.title)
     for_scripts = {
-        "check_list": list(check_list(title, cards, texts)),
-        "charts": [{name: getattr(chart, name) for name in _DRAWN_FROM} for chart in charts],
+        "check_list": check_list(title, cards, texts),
+        "charts": [{"name": chart.name, "title": chart.title, "alt": chart.alt, **chart.drawing} for chart in charts],
     }
     told = {
         "tables": {definition.name: table_description(definition) for definition in (*TABLES, *DETAILS)},
-        "audit": f"{summary.scope.store}, {summary.scope.run or ''}",
+        "audit": f"{summary.scope['store']}, {summary.scope['run'] or ''}",
         "advice": ADVICE,
     }
     data = {name: part.rows_packed for name, part in parts.items()}
@@ -212,10 +192,8 @@ def multilingual_page(
     scripts = [(_HERE / "static" / script).read_text("utf-8") for script in script_names]
     values = {
         **values,
+        **words_of(texts),
         "lang": texts.mark(lambda language: language.code),
-        "gettext": texts.gettext,
-        "ngettext": texts.ngettext,
-        "number": texts.number,
         "languages": LANGUAGES.values(),
     }
     # Large content that is the same in every language is left out while the positions of texts are counted.
@@ -250,24 +228,26 @@ def _page_values(frames: Frames, tables: Mapping[str, pd.DataFrame], summary: Su
     """Return the values of the template that describe the audit."""
     suspect = frames.run[frames.run["is_suspect"].fillna(False)]
     return {
-        "run": _run_facts(frames, texts),
+        "frames": frames,
+        "run": next(records_of(frames.run), None),
+        "today": frames.run["started_at"].max(),
         "suspicion": escape_invisible("".join(suspect["suspicion"].dropna())),
         "title": summary.title(texts),
         "audited": summary.scope_sentences(texts),
         "headline": summary.headline(texts),
         "sentences": summary.result_sentences(texts),
-        "tiles": tiles_of(tables["summary"], texts),
-        "terms": [
-            (TONES[token], texts.gettext(TOKEN_NAMES[token]), texts.gettext(meaning))
-            for token, meaning in {**_FAMILY_TERMS, **FAILURE_MEANINGS}.items()
-        ],
+        "tiles": TILES,
+        "measures": {row["measure"]: row for row in records_of(tables["summary"])},
+        "counts": summary.measures,
+        "terms": {**FAMILY_MEANINGS, **FAILURE_MEANINGS},
+        "tones": TONES,
+        "names": TOKEN_NAMES,
         "known": summary.known,
-        "also": [
-            texts.counted(forms, summary.measures[measure])
-            for measure, forms in _WORTH_A_LOOK.items()
-            if summary.measures.get(measure)
-        ],
-        "requests": summary.measures[REQUESTS_SENT],
+        "card": card_words(texts),
+        "change_names": CHANGE_NAMES,
+        "most_listed": MOST_LISTED,
+        "on_paper": ON_PAPER,
+        "columns_of": columns_of,
     }
 
 
@@ -297,58 +277,10 @@ def _digest(text: str) -> str:
     return f"'sha256-{digest}'"
 
 
-#: The fields of a chart that the scripts need.
-_DRAWN_FROM = ("name", "title", "alt", "height", "option", "leads_to", "widest_number")
-
-
 def _in_html(data: Mapping[str, Any]) -> str:
     """Return *data* as JSON that can be embedded in HTML."""
     text = json.dumps(data, ensure_ascii=False, separators=(",", ":"), sort_keys=True)
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
-
-
-def _run_facts(frames: Frames, language: Language) -> list[tuple[str, str]]:
-    """Return facts about the run for the footer; empty for an empty store."""
-    if frames.run.empty:
-        return []
-    run = next(records_of(frames.run))
-    compared = ((N_("run {run} (before)"), frames.previous), (N_("run {run} (chosen)"), frames.since))
-    facts = {
-        "arkaudit": escape_invisible(run["version"]),
-        language.gettext("Run"): escape_invisible(f"{run['run_id']} ({run['command']}, {run['state']})"),
-        language.gettext("Started"): language.format_cell(run["started_at"], ColumnType.MOMENT),
-        language.gettext("Ended"): language.format_cell(run["ended_at"], ColumnType.MOMENT)
-        or language.gettext("not yet"),
-        language.gettext("Compared with"): "; ".join(
-            language.gettext(words, run=str(earlier.run["run_id"].iloc[0])) for words, earlier in compared if earlier
-        ),
-        language.gettext("Resolver for ARKs without one"): escape_invisible(run["resolver"] or ""),
-        language.gettext("User agent"): escape_invisible(run["user_agent"] or ""),
-    }
-    return [(name, text) for name, text in facts.items() if text]
-
-
-_FAMILY_TERMS = {str(family): meaning for family, meaning in FAMILY_MEANINGS.items()}
-_WORTH_A_LOOK = {
-    f"URLs: {ObjectOutcome.BLOCKED}": Forms(
-        "{number} URL whose host refuses programs, or asks for a password: its operator can admit arkaudit.",
-        "{number} URLs whose hosts refuse programs, or ask for a password: their operators can admit arkaudit.",
-    ),
-    f"URLs: {ObjectOutcome.WORKS_ELSEWHERE}": Forms(
-        "{number} URL that failed, although another resolver found the object.",
-        "{number} URLs that failed, although another resolver found the object.",
-    ),
-    "citations ambiguous": Forms(
-        "{number} citation that can be read in more than one way.",
-        "{number} citations that can be read in more than one way.",
-    ),
-    "documents not readable": Forms(
-        "{number} document that could not be read.", "{number} documents that could not be read."
-    ),
-    "documents not reached": Forms(
-        "{number} document that could not be obtained.", "{number} documents that could not be obtained."
-    ),
-}
 
 
 # -- the details of an ARK: its history, and every request about it

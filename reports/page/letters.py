@@ -11,8 +11,8 @@ from crawler.model.observations import Family, ObjectOutcome
 from extractors.model.urls import authority_of
 from reports.languages import ENGLISH, N_, Language
 from reports.languages.templates import macros
-from reports.remediation.causes import FAULT_OF, Cause, Fault
-from reports.tables.wording import CAUSE_NAMES, OBJECT_MEANINGS
+from reports.remediation.causes import CAUSE_NAMES, FAULT_OF, Cause, Fault
+from reports.tables.wording import OBJECT_MEANINGS
 
 #: Number of ARKs listed in a letter; it states how many more there are.
 MOST_NAMED = 12
@@ -26,16 +26,17 @@ class ArkProblem:
     """The ARK in normal form."""
     url: str
     """The URL that was requested."""
-    outcome: ObjectOutcome
-    ended_at: str = ""
+    outcome: str
+    """The outcome of the object service there."""
+    ended_at: str | None = None
     """The URL of the last request, if redirects led to another one."""
     day: date | None = None
     """The day of the request."""
     documents: tuple[str, ...] = ()
     """The documents that cite it."""
-    should_be: str = ""
+    should_be: str | None = None
     """The corrected citation, if known."""
-    archived_copy: str = ""
+    archived_copy: str | None = None
     """The URL of an archived copy of the object."""
     archived_on: date | None = None
     """The day of that copy."""
@@ -82,16 +83,13 @@ _GONE = N_("The server answered that the page is gone.")
 _PAGE_MISSING = N_("The server answered that it does not have this page.")
 
 
-def _is_led_on(failure: ArkProblem) -> bool:
-    return authority_of(failure.ended_at or failure.url) != authority_of(failure.url)
-
-
 def _meaning(failure: ArkProblem, cause: Cause) -> str:
     """Return the meaning of an outcome, in words that agree with the rest of the letter about a *cause*."""
-    if failure.outcome.family is Family.WORKS and failure.outcome is not ObjectOutcome.WORKS_ELSEWHERE:
+    outcome = ObjectOutcome(failure.outcome)
+    if outcome.family is Family.WORKS and outcome is not ObjectOutcome.WORKS_ELSEWHERE:
         return _NOT_AS_CITED
-    if failure.outcome is ObjectOutcome.BROKEN and cause is Cause.WITHDRAWN:
+    if outcome is ObjectOutcome.BROKEN and cause is Cause.WITHDRAWN:
         return _GONE
-    if failure.outcome is ObjectOutcome.BROKEN and _is_led_on(failure):
+    if outcome is ObjectOutcome.BROKEN and authority_of(failure.ended_at or failure.url) != authority_of(failure.url):
         return _PAGE_MISSING
-    return OBJECT_MEANINGS[failure.outcome]
+    return OBJECT_MEANINGS[outcome]

@@ -19,8 +19,8 @@ from reports.languages import N_, Forms, Language
 from reports.languages.display import ColumnType, escape_invisible, heading, link
 from reports.remediation.causes import FAULT_OF, Fault, Grade
 from reports.store.frames import Frames
-from reports.tables.definitions import Column, TableDefinition, arrow_moments, records_of, rows_of, values_of
-from reports.tables.wording import CHANGE_NAMES, TOKEN_NAMES
+from reports.tables.definitions import Column, TableDefinition, arrow_moments, rows_of, values_of
+from reports.tables.wording import TOKEN_NAMES
 
 #: Rows of a table included as HTML, for readers without scripts and for print; the embedded data has more.
 MOST_ROWS = 60
@@ -58,16 +58,6 @@ class ShownTable:
     """Number of rows embedded in the page."""
     nothing: str
     """The text shown instead of an empty table."""
-
-    @property
-    def all_columns(self) -> tuple[Column, ...]:
-        """Return all columns, whose meanings the page lists, in the order of the page."""
-        return columns_of(self.definition)
-
-    @property
-    def is_on_paper(self) -> bool:
-        """True if a printed page contains the table."""
-        return self.definition.name in ON_PAPER
 
 
 def shown_table(definition: TableDefinition, table: pd.DataFrame, frames: Frames, language: Language) -> ShownTable:
@@ -119,50 +109,13 @@ TONES |= {str(grade): f"grade-{grade}" for grade in Grade}
 # Tiles: large numbers, each with a link to the rows that it counts.
 
 
-@dataclass(frozen=True, slots=True)
-class Tile:
-    """A large number with a link to the rows that it counts."""
-
-    number: str
-    name: str
-    tone: str
-    """The family whose colour it has, or empty."""
-    change: str
-    """The change since the run compared with; empty without one."""
-    href: str
-
-
-def tiles_of(summary: pd.DataFrame, language: Language) -> list[Tile]:
-    """Return the tiles of a report. An ARK counts once, so each tile leads to the rows of just these ARKs."""
-    rows = {row["measure"]: row for row in records_of(summary)}
-    return [
-        Tile(
-            language.number(rows[measure]["value"]),
-            language.counted(name, rows[measure]["value"]),
-            tone,
-            _change(rows[measure], language),
-            to,
-        )
-        for measure, name, tone, to in _TILES
-    ]
-
-
-def _change(row: Mapping[str, Any], language: Language) -> str:
-    change = row["since_change"] if row["since_change"] is not None else row["change"]
-    if change is None:
-        return ""
-    if change == 0:
-        return language.gettext("as before")
-    sign = "+" if change > 0 else "\N{MINUS SIGN}"
-    return language.gettext("{change} since then", change=f"{sign}{language.number(abs(change))}")
-
-
 def _arks(column: str, *values: str) -> str:
     return f"#arks?{urlencode([(column, value) for value in values])}"
 
 
-#: The measures with their names for one and many, family and link.
-_TILES = (
+#: The measures with their names for one and many, family and link. An ARK counts once, so each tile leads to the rows of
+#: just these ARKs.
+TILES = (
     ("citations", Forms("citation", "citations"), "", "#citations"),
     ("ARKs", Forms("ARK", "ARKs"), "", "#arks"),
     *(
@@ -187,28 +140,11 @@ _TILES = (
 # The comparison with an earlier run: lists of ARKs, from the table of changes.
 
 
-@dataclass(frozen=True, slots=True)
-class ChangeList:
-    """The ARKs of one kind of change."""
-
-    title: str
-    number: int
-    first: tuple[str, ...]
-    """The first ARKs, as shown."""
-    href: str
-    """The rows of all of them."""
-
-
-def change_lists(changes: pd.DataFrame, language: Language) -> list[ChangeList]:
-    """Return the lists of a report that compares two runs; a list may be empty."""
-    events = changes["event"].astype("str")
-    lists = []
-    for event in _CHANGE_LISTS:
-        arks = changes.loc[events.eq(event), "ark"].drop_duplicates()
-        if len(arks) or event is not EventKind.CONFIRMED:
-            first = tuple(map(escape_invisible, arks.head(MOST_LISTED)))
-            lists.append(ChangeList(language.gettext(CHANGE_NAMES[event]), len(arks), first, f"#changes?event={event}"))
-    return lists
+def change_lists(changes: pd.DataFrame) -> dict[str, list[str]]:
+    """Return the ARKs of each kind of change, as shown, of a report that compares two runs; a list may be empty."""
+    arks = changes["ark"].map(escape_invisible).groupby(changes["event"].astype("str")).unique()
+    lists = {str(event): list(arks.get(event, ())) for event in _CHANGE_LISTS}
+    return {event: listed for event, listed in lists.items() if listed or event != EventKind.CONFIRMED}
 
 
 _CHANGE_LISTS = (EventKind.CONFIRMED, ArkState.FAILING, EventKind.RECOVERED, EventKind.NEW, EventKind.GONE)

@@ -31,6 +31,8 @@ _AT_ONCE = 1_000
 #: Arrow types by dtype; all other dtypes are stored as text.
 _ARROW: Mapping[Dtype, pa.DataType] = {INTEGER: pa.int64(), REAL: pa.float64(), TRUTH: pa.bool_()}
 
+_WORDS = pa.dictionary(pa.int32(), pa.large_string())
+
 
 def vocabulary(*enums: type[StrEnum]) -> pd.CategoricalDtype:
     """Return the dtype of a closed vocabulary: all words of one or more enums, in their order."""
@@ -64,23 +66,17 @@ class Columns:
         self._chunks: dict[str, list[Any]] = {name: [] for name in dtypes}
 
     def add(self, rows: Rows) -> None:
-        """Add rows. Raises `json.JSONDecodeError`."""
-        if not rows:
-            return
-        for (name, dtype), values in zip(self._dtypes.items(), zip(*rows, strict=True), strict=True):
-            cells: Sequence[Any] = values
-            if name in self._json_columns:
-                # Each different text is parsed once.
-                parsed = {value: content(value) for value in set(values)}
-                if dtype == TEXT:
-                    parsed = {value: text_of_value(held) for value, held in parsed.items()}
-                cells = [parsed[value] for value in values]
-            self._chunks[name].append(cells if dtype == PARSED else _array(cells, dtype))
+        """Add rows."""
+        for (name, dtype), values in zip(self._dtypes.items(), zip(*rows, strict=True), strict=False):
+            self._chunks[name].append(_array(values, TEXT if name in self._json_columns else dtype))
 
     def frame(self) -> pd.DataFrame:
-        """Return all rows as a frame and empty this object. Raises `UnknownWord`."""
+        """Return all rows as a frame and empty this object. Raises `UnknownWord` and `json.JSONDecodeError`."""
         return pd.DataFrame(
-            {name: _series(name, self._chunks.pop(name), dtype) for name, dtype in self._dtypes.items()}
+            {
+                name: (_parsed if name in self._json_columns else _series)(name, self._chunks.pop(name), dtype)
+                for name, dtype in self._dtypes.items()
+            }
         )
 
 
@@ -105,11 +101,18 @@ def _array(values: Sequence[Any], dtype: Dtype) -> pa.Array:
     return cells.dictionary_encode() if isinstance(dtype, pd.CategoricalDtype) else cells
 
 
-def _series(name: str, chunks: list[Any], dtype: Dtype) -> pd.Series:
+def _parsed(name: str, chunks: list[Any], dtype: Dtype) -> pd.Series:
+    """Return parsed JSON, or its text; each different text is parsed once."""
+    texts = _series(name, chunks, TEXT)
+    values = {text: content(text) for text in texts.dropna().unique()}
     if dtype == PARSED:
-        return pd.Series([value for chunk in chunks for value in chunk], dtype=PARSED)
+        return texts.map(values).astype("object")
+    return texts.map({text: text_of_value(value) for text, value in values.items()}).astype("str")
+
+
+def _series(name: str, chunks: list[Any], dtype: Dtype) -> pd.Series:
     if isinstance(dtype, pd.CategoricalDtype):
-        return pd.Series(_words(name, chunks, dtype))
+        return _words(name, pa.chunked_array(chunks, _WORDS).to_pandas(), dtype)
     cells = pa.chunked_array(chunks, _ARROW.get(dtype, pa.large_string()))
     if dtype == MOMENT:
         try:
@@ -122,16 +125,12 @@ def _series(name: str, chunks: list[Any], dtype: Dtype) -> pd.Series:
     return pd.Series(extension.__from_arrow__(cells))
 
 
-def _words(name: str, chunks: list[Any], dtype: pd.CategoricalDtype) -> pd.Categorical:
-    kind = pa.dictionary(pa.int32(), pa.large_string())
-    cells = pa.chunked_array(chunks, kind).unify_dictionaries().combine_chunks()
-    categories = pd.Index(cells.dictionary.to_pylist(), dtype=TEXT)
-    words = pd.Categorical.from_codes(cells.indices.fill_null(-1).to_numpy(), categories)
+def _words(name: str, words: pd.Series, dtype: pd.CategoricalDtype) -> pd.Series:
     if dtype.categories is None:
-        return words.reorder_categories(categories.sort_values())
-    for word in categories.difference(dtype.categories):
+        return words.cat.set_categories(words.cat.categories.astype(TEXT).sort_values())
+    for word in words.cat.categories.difference(dtype.categories):
         raise UnknownWord(f"{name} {word!r}")
-    return words.set_categories(dtype.categories, ordered=True)
+    return words.cat.set_categories(dtype.categories, ordered=True)
 
 
 def content(text: str | None) -> Any:

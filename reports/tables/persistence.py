@@ -166,7 +166,7 @@ def runs(timeline: Timeline) -> pd.DataFrame:
     before = status.groupby(checks["pair"]).shift()
     change = pd.crosstab(checks["run"], status).sub(pd.crosstab(checks["run"], before), fill_value=0)
     states = ["working", "failing", "confirmed_broken"]
-    counts = change.fillna(0).reindex(index=timeline.runs.index, columns=states, fill_value=0).cumsum()
+    counts = change.fillna(0).reindex(index=timeline.runs.index, columns=states, fill_value=0).cumsum().astype("int64")
     not_broken, proved = counts["working"] + counts["failing"], counts.sum(axis="columns")
     shares = {"share_working": _share(counts["working"], proved), "share_not_broken": _share(not_broken, proved)}
     return timeline.runs.join(counts.assign(**shares))

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from datetime import date, datetime
+from datetime import date
 from typing import Any, TypeAlias
 
 import pandas as pd
@@ -188,50 +188,6 @@ SUMMARY = TableDefinition(
 
 
 @dataclass(frozen=True, slots=True)
-class PassedOver:
-    """A later run that is not reported."""
-
-    run: int
-    began: datetime
-    state: str
-
-
-@dataclass(frozen=True, slots=True)
-class Scope:
-    """What a report is about: the audited documents, the run, its limits, what was not read, and later checks."""
-
-    store: str = ""
-    """The name of the store's file."""
-    run: int = 0
-    """The number of the run; 0 for an empty store."""
-    command: str = ""
-    state: str = ""
-    seeds: tuple[str, ...] = ()
-    """The seeds as the user named them, or else as stored; for a check, the dataset."""
-    limits: tuple[tuple[str, str], ...] = ()
-    """The limits of a crawl, by the names of their settings; none for a check, which follows no links."""
-    began: datetime | None = None
-    ended: datetime | None = None
-    unread: tuple[str, ...] = ()
-    """The first documents that were not read, or not whole, with their outcomes."""
-    unread_count: int = 0
-    findings: tuple[str, ...] = ()
-    """Findings about no document, ARK or NAAN: the crawl ended early, a folder is empty, answers were pruned."""
-    is_alone: bool = False
-    """True if later checks are left out."""
-    is_all: bool = False
-    """True if all ARKs ever checked are reported, because the store has no documents."""
-    later_runs: tuple[int, ...] = ()
-    """Later runs whose checks replace those of the run."""
-    checks: int = 0
-    """ARKs at a URL that were checked."""
-    checked_again: int = 0
-    """The number of these checks that later runs made, and the begin of the last of them."""
-    checked_until: datetime | None = None
-    passed_over: tuple[PassedOver, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
 class Summary:
     """The numbers that a report says first; each ARK counts once, with the best outcome of its URLs."""
 
@@ -252,7 +208,8 @@ class Summary:
     """ARKs that fail now and did not fail then, not yet confirmed."""
     measures: Mapping[str, int] = field(default_factory=dict)
     """Every number of the table of measures."""
-    scope: Scope = field(default_factory=Scope)
+    scope: Mapping[str, Any] = field(default_factory=dict)
+    """What the report is about, by the names that `scope_of` gives."""
 
     @property
     def arks(self) -> int:
@@ -293,21 +250,16 @@ class Summary:
     def facts(self) -> dict[str, Any]:
         """Return the subject for programs, as JSON values; not translated."""
         scope, words = self.scope, _words(ENGLISH)
-        if not scope.run:
-            return {"store": scope.store}
-        return {
-            "store": scope.store,
-            "run": scope.run,
-            "command": scope.command,
-            "state": scope.state,
-            "seeds": list(scope.seeds),
-            "scope": [words.limit(*limit) for limit in scope.limits],
-            "began": scope.began and ENGLISH.moment(scope.began),
-            "ended": scope.ended and ENGLISH.moment(scope.ended),
-            "is_alone": scope.is_alone,
-            "later_runs": list(scope.later_runs),
-            "checked_again": scope.checked_again,
+        if not scope["run"]:
+            return {"store": scope["store"]}
+        names = ("store", "run", "command", "state", "seeds", "scope", "began", "ended", "is_alone", "later_runs")
+        words_of_scope = {
+            "scope": [words.limit(*limit) for limit in scope["limits"]],
+            "began": ENGLISH.moment(scope["began"]),
+            "ended": scope["ended"] and ENGLISH.moment(scope["ended"]),
         }
+        values = {**scope, **words_of_scope}
+        return {name: values[name] for name in (*names, "checked_again")}
 
 
 def _words(language: Language) -> Any:
@@ -351,51 +303,44 @@ def summarize(frames: Frames, tables: Mapping[str, pd.DataFrame]) -> Summary:
         recovered=int(changed.get(EventKind.RECOVERED, 0)),
         failing=int(changed.get(FAILING, 0)),
         measures=measures,
-        scope=_scope(frames),
+        scope=scope_of(frames),
     )
 
 
-def _scope(frames: Frames) -> Scope:
+def scope_of(frames: Frames) -> dict[str, Any]:
+    """Return what a report is about: the run, its seeds and limits, what was not read, and later checks."""
     run = next(records_of(frames.run), None)
     if run is None:
-        return Scope(frames.store)
+        return {"store": frames.store, "run": 0}
     plan = run["plan"] if isinstance(run["plan"], dict) else {}
     named = None if run["command"] == "check" else plan.get("seeds")
-    seeds = tuple(str(seed) for seed in named or run["seed_list"] or ())
-    documents, findings = frames.documents, frames.findings
+    # As the user named them, or else as stored; for a check, the dataset.
+    seeds = [str(seed) for seed in named or run["seed_list"] or ()]
+    documents, findings, later = frames.documents, frames.findings, frames.later
     unread = documents.loc[~documents["outcome"].isin(_READ_WHOLE), ["url", "outcome"]]
     subjects = findings["subject"]
     is_in_table = subjects.isin(documents["url"]) | subjects.isin(frames.arks["ark"]) | subjects.str.startswith("NAAN ")
-    checked_again = int(frames.verdicts["run_id"].isin(frames.later["run_id"]).sum())
-    return Scope(
-        store=frames.store,
-        run=run["run_id"],
-        command=run["command"],
-        state=run["state"],
-        seeds=seeds,
-        limits=tuple(_limits(plan.get("settings") or {})) if any("://" in seed for seed in seeds) else (),
-        began=_moment(run["started_at"]),
-        ended=_moment(run["ended_at"]),
-        unread=tuple(f"{url} ({outcome})" for url, outcome in rows_of(unread.head(_MOST_NAMED))),
-        unread_count=len(unread),
-        findings=tuple(
-            f"{subject}: {detail}" for subject, detail in rows_of(findings.loc[~is_in_table, ["subject", "detail"]])
-        ),
-        is_alone=frames.is_alone,
-        is_all=frames.is_all,
-        later_runs=tuple(frames.later["run_id"].tolist()),
-        checks=len(frames.verdicts),
-        checked_again=checked_again,
-        checked_until=_moment(frames.later["started_at"].max()) if len(frames.later) else None,
-        passed_over=tuple(
-            PassedOver(row["run_id"], row["started_at"].to_pydatetime(), row["state"])
-            for row in records_of(frames.passed_over)
-        ),
-    )
-
-
-def _moment(value: pd.Timestamp | None) -> datetime | None:
-    return None if value is None else value.to_pydatetime()
+    return {
+        "store": frames.store,
+        "run": run["run_id"],
+        "command": run["command"],
+        "state": run["state"],
+        "seeds": seeds,
+        # A check follows no links, so it has no limits.
+        "limits": list(_limits(plan.get("settings") or {})) if any("://" in seed for seed in seeds) else [],
+        "began": run["started_at"],
+        "ended": run["ended_at"],
+        "unread": [f"{url} ({outcome})" for url, outcome in rows_of(unread.head(_MOST_NAMED))],
+        "unread_count": len(unread),
+        "findings": [": ".join(row) for row in rows_of(findings.loc[~is_in_table, ["subject", "detail"]])],
+        "is_alone": frames.is_alone,
+        "is_all": frames.is_all,
+        "later_runs": later["run_id"].tolist(),
+        "checks": len(frames.verdicts),
+        "checked_again": int(frames.verdicts["run_id"].isin(later["run_id"]).sum()),
+        "checked_until": later["started_at"].max(),
+        "passed_over": list(records_of(frames.passed_over[["run_id", "started_at", "state"]])),
+    }
 
 
 def _limits(settings: Mapping[str, Any]) -> Iterator[tuple[str, str]]:

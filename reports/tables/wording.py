@@ -161,27 +161,6 @@ CHANGE_NAMES = {
     str(EventKind.NEW): N_("Newly cited"),
 }
 
-CAUSE_NAMES = {
-    Cause.LABEL_FORM: N_("the resolver accepts only one form of the label"),
-    Cause.HYPHENS: N_("the resolver does not ignore hyphens"),
-    Cause.MOVED_RESOLVER: N_("the cited resolver fails, another works"),
-    Cause.MISTYPED: N_("probably mistyped: the check character fails"),
-    Cause.CUT_SHORT: N_("cut short: a longer ARK works"),
-    Cause.RUN_ON: N_("too long: it has extra text at its end"),
-    Cause.UNKNOWN_PART: N_("the whole object works, this part does not"),
-    Cause.REFUSED_HERE: N_("refused here, works at another address"),
-    Cause.DEAD_HOST: N_("the host is gone"),
-    Cause.UNREACHABLE_HOST: N_("the host gives no answer today"),
-    Cause.PASSING: N_("no answer today, although the host answers for other ARKs"),
-    Cause.LOOP: N_("the redirects never reach a page"),
-    Cause.BAD_REDIRECT: N_("the redirect target is not a usable address"),
-    Cause.CHANGED_PATH: N_("the site has changed its paths"),
-    Cause.UNKNOWN_NAAN: N_("the resolver resolves no ARK of this NAAN"),
-    Cause.WITHDRAWN: N_("gone for good, without an explanation"),
-    Cause.MISSING_PAGE: N_("the target page is missing"),
-    Cause.UNKNOWN_NAME: N_("the resolver does not know this name"),
-}
-
 FAULT_NAMES = {
     Fault.CITATION: N_("the citation"),
     Fault.RESOLVER: N_("the resolver"),

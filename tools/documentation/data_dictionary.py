@@ -15,9 +15,10 @@ from crawler.model import schema
 from extractors.mentions.rows import FlatColumn
 from extractors.model.ark import Remark
 from extractors.wraps.reasons import Reason
+from reports.remediation.causes import CAUSE_NAMES
 from reports.tables.definitions import Column
 from reports.tables.report_tables import TABLES
-from reports.tables.wording import CAUSE_NAMES, STATE_MEANINGS
+from reports.tables.wording import STATE_MEANINGS
 
 _INTRODUCTION = """# Data dictionary
 

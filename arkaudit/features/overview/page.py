@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -13,8 +12,8 @@ from crawler.model.observations import Family
 from reports.languages import LANGUAGES, Language, LanguageChoice
 from reports.languages.display import escape_invisible
 from reports.languages.templates import template
+from reports.page.charts import axis_start, chart_words
 from reports.page.document import multilingual_page
-from reports.page.over_time import alive_words, axis_start, share_of_links
 from reports.page.translations import Texts
 from reports.tables.wording import CHANGE_NAMES
 
@@ -64,16 +63,16 @@ def _row_values(row: AuditRow, now: datetime, language: Language) -> dict[str, A
     if status is None:
         return values
     change = next(iter(status.changes), None)
-    trend = status.trend
+    trend, words = status.trend, chart_words(language)
     foot = axis_start([1.0, *(run.share for run in trend)])
     days = max(0, (now - status.checked_at).days)
     return values | {
         "tone": _color_family(status),
         "verdict": status.summary.headline(language),
         "caveats": [language.gettext(CAVEATS[name]) for name in status.caveats],
-        "share": share_of_links(asdict(trend[-1]), language, "working") if trend else language.gettext("not judged"),
+        "share": words.share_of_links(trend[-1], trend[-1].working) if trend else language.gettext("not judged"),
         "trend": _trend_points([run.share for run in trend], foot) if len(trend) > 1 else None,
-        "trend_words": alive_words(len(trend), asdict(trend[0]), asdict(trend[-1]), foot, language) if trend else "",
+        "trend_words": words.runs(len(trend), trend[0], trend[-1], foot) if trend else "",
         "checked_at": status.checked_at.isoformat(),
         "checked": _moment(status.checked_at, language),
         "age": language.ngettext("{number} day ago", "{number} days ago", days) if days else language.gettext("today"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cache
 from pathlib import Path
@@ -136,13 +136,13 @@ def status_of(report: Report, store: Path) -> AuditStatus | None:
         uuid5(NAMESPACE_URL, keys[min(keys)]).urn,
         this["run_id"],
         max([this["started_at"], *frames.later["started_at"]]).to_pydatetime(),
-        summarize(frames, tables),
+        replace(summarize(frames, tables), scope={}),
         tuple(name for name, is_true in holds.items() if is_true),
         tuple(
             RunStatus(
                 row["run_id"],
                 row["started_at"].to_pydatetime(),
-                *(int(row[name]) for name in ("working", "failing", "confirmed_broken")),
+                *(row[name] for name in ("working", "failing", "confirmed_broken")),
             )
             for row in records_of(judged)
         ),

@@ -23,16 +23,6 @@
     library.remove();
   }
 
-  /** Return *value* with named colours and the font filled in from the style of the page. */
-  function withColours(value, style) {
-    if (Array.isArray(value)) return value.map((each) => withColours(each, style));
-    if (value === "inherit") return family;
-    if (value === null || typeof value !== "object") return value;
-    if (typeof value.colour === "string") return style.getPropertyValue(`--${value.colour}`).trim();
-    if (value.percent) return withColours({ ...value, percent: undefined, axisLabel: { ...value.axisLabel, formatter: percent } }, style);
-    return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, withColours(each, style)]));
-  }
-
   const percent = (share) => `${written(100 * share)}${spoken.percent}`;
   const widthOf = (text) => Math.ceil(pen.measureText(text).width);
 
@@ -57,9 +47,101 @@
     return parts;
   }
 
+  const tone = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
+  const label = () => ({ color: tone("ink"), fontSize: FONT, fontFamily: family });
+  const COMMON = { animation: false, useUTC: true, textStyle: { fontFamily: family } };
+
+  /** Return the options of a chart of bars: one row per name, and the total at the end of a stack. */
+  function bars({ names, series, most }) {
+    const isStack = series.length > 1;
+    const plain = { type: "bar", stack: "all", barWidth: 15, emphasis: { disabled: true } };
+    const totals = names.map((_, at) => series.reduce((sum, { values }) => sum + values[at], 0));
+    const stacked = series.map(({ name, values, tone: common, tones = values.map(() => common) }) => ({
+      ...plain, name, itemStyle: { color: tone(tones[0]) },
+      data: values.map((value, at) => ({
+        value,
+        itemStyle: { color: tone(tones[at]) },
+        // A number is shown only if it fits into its part of the bar.
+        label: {
+          show: isStack && value > (0.04 + 0.02 * written(value).length) * most, formatter: written(value),
+          color: tone(`${tones[at]}-on`), position: "inside",
+        },
+      })),
+    }));
+    const ends = {
+      ...plain, tooltip: { show: false }, legendHoverLink: false, silent: true,
+      label: { show: true, position: "right", color: tone("ink"), fontWeight: isStack ? "bold" : "normal" },
+      data: totals.map((total) => ({ value: 0, label: { formatter: written(total) } })),
+    };
+    return {
+      ...COMMON,
+      tooltip: { ...TOOLTIP, axisPointer: { type: "shadow" } },
+      legend: isStack ? legend(series) : undefined,
+      grid: { left: 4, right: 12, top: isStack ? 36 : 4, bottom: 4, containLabel: true },
+      // The library measures labels that are not shown, too.
+      xAxis: { type: "value", show: false, max: most, axisLabel: label() },
+      yAxis: {
+        type: "category", data: names, inverse: true, axisLine: { show: false }, axisTick: { show: false },
+        axisLabel: { ...label(), interval: 0 },
+      },
+      series: [...stacked, ends],
+    };
+  }
+
+  const TOOLTIP = { trigger: "axis", renderMode: "richText", confine: true };
+
+  /** Return a legend above a chart; `fit` breaks it into as many lines as it needs. */
+  function legend(series) {
+    const data = series.map(({ name }) => name);
+    return { top: 0, left: 0, itemWidth: 14, itemHeight: 12, itemGap: 16, textStyle: { color: tone("ink") }, data };
+  }
+
+  /** The colours and dashes of survival curves, that of all ARKs first, and of the lines of runs. */
+  const CURVES = [["ink", "solid"], ["line-1", "solid"], ["line-2", "dashed"], ["line-3", "dotted"], ["line-4", "solid"], ["line-5", "dashed"]];
+  const RUNS = [["line-1", "solid"], ["line-3", "dashed"]];
+  const MOST_SYMBOLS = 24;
+
+  /** Return the options of a chart of shares: survival curves over *days*, or lines over the times of runs. */
+  function lines({ lines, foot, days, axis }) {
+    const pens = days ? CURVES : RUNS;
+    const soft = tone("soft");
+    const common = { axisLabel: { ...label(), hideOverlap: true }, axisLine: { lineStyle: { color: soft } }, splitLine: { show: false } };
+    const xAxis = days
+      ? { ...common, type: "value", min: 0, max: days, name: axis, nameLocation: "middle", nameGap: 28, nameTextStyle: { color: soft } }
+      : timeAxis(common, lines[0].points.map(([moment]) => Date.parse(moment)));
+    return {
+      ...COMMON,
+      tooltip: TOOLTIP,
+      legend: legend(lines),
+      grid: { left: 4, right: 24, top: 40, bottom: 28, containLabel: true },
+      xAxis,
+      yAxis: {
+        ...common, type: "value", min: foot, max: 1, interval: Number(((1 - foot) / 5).toFixed(4)), splitLine: { lineStyle: { color: tone("line") } },
+        axisLabel: { ...label(), hideOverlap: true, formatter: percent },
+      },
+      series: lines.map(({ name, points }, at) => {
+        const [color, type] = [tone(pens[at][0]), pens[at][1]];
+        return {
+          type: "line", name, data: points, step: days ? "end" : false, symbol: "circle", symbolSize: 4,
+          showSymbol: points.length <= MOST_SYMBOLS, lineStyle: { color, width: 2, type }, itemStyle: { color },
+          emphasis: { disabled: true },
+        };
+      }),
+    };
+  }
+
+  /** Return an axis of days, or of minutes if all runs lie within a few days. */
+  function timeAxis(common, moments) {
+    const DAY = 86_400_000;
+    const isLong = moments.at(-1) - moments[0] >= 3 * DAY;
+    const formatter = isLong ? spoken.day : `${spoken.day.replace(/[-/]?\{yyyy\}-?/, "")} {HH}:{mm}`;
+    return { ...common, type: "time", minInterval: isLong ? DAY : 60_000, axisLabel: { ...common.axisLabel, formatter } };
+  }
+
   /** Return the options and the height of a chart for *width*, so that no label is cut or overlaps. */
   function fit(each, width) {
-    let { option, height } = each;
+    let option = each.names ? bars(each) : lines(each);
+    let height = each.names ? option.grid.top + 10 + 27 * each.names.length : each.days ? 320 : 300;
     if (option.legend) {
       const { data, itemWidth, textStyle } = option.legend;
       const room = width - itemWidth - 12;
@@ -67,16 +149,13 @@
       const isLong = data.some((name) => widthOf(name) > room);
       const lines = isLong ? data.length : legendLines(option.legend, width);
       const more = (lines - 1) * (LINE + 11);
-      const legend = isLong ? { ...option.legend, textStyle: { ...textStyle, width: room, overflow: "truncate" } } : option.legend;
-      option = { ...option, legend, grid: { ...option.grid, top: option.grid.top + more } };
+      if (isLong) Object.assign(textStyle, { width: room, overflow: "truncate" });
+      option.grid.top += more;
       height += more;
     }
     // Half of the last label may extend beyond the end of the axis.
-    if (option.xAxis?.type === "time") {
-      option = { ...option, grid: { ...option.grid, right: Math.ceil(widthOf("00-00 00:00") / 2) + 6 } };
-    }
-    if (option.yAxis?.type === "category") return withNames(option, height, width, each.widest_number);
-    return { option, height };
+    if (option.xAxis.type === "time") option.grid.right = Math.ceil(widthOf("00-00 00:00") / 2) + 6;
+    return each.names ? withNames(option, height, width, written(each.most)) : { option, height };
   }
 
   function legendLines({ data, itemWidth, itemGap }, width) {
@@ -99,26 +178,19 @@
     const most = Math.max(...lines.map((each) => each.length));
     const usual = (height - option.grid.top) / names.length;
     const row = isWide ? Math.max(usual, most * LINE + 8) : 2 * most * LINE + 20;
-    const label = { ...option.yAxis.axisLabel, fontSize: FONT, lineHeight: LINE, formatter: (name, at) => lines[at].join("\n") };
+    const axisLabel = { ...option.yAxis.axisLabel, lineHeight: LINE, formatter: (name, at) => lines[at].join("\n") };
     if (!isWide) {
-      Object.assign(label, { inside: true, margin: 0, align: "left", verticalAlign: "bottom", padding: [0, 0, 9, 0] });
+      Object.assign(axisLabel, { inside: true, margin: 0, align: "left", verticalAlign: "bottom", padding: [0, 0, 9, 0] });
     }
     const right = widthOf(widest) * 1.15 + 12;
     return {
       option: {
         ...option,
         grid: { ...option.grid, right, containLabel: isWide },
-        yAxis: { ...option.yAxis, axisLabel: label },
+        yAxis: { ...option.yAxis, axisLabel },
       },
       height: Math.round(option.grid.top + row * names.length + 8),
     };
-  }
-
-  /** Set the font of axis names: without it the library measures them in another font. */
-  function inFont(option) {
-    const axes = ["xAxis", "yAxis"].filter((name) => option[name]);
-    const named = (axis) => ({ ...axis, axisLabel: { ...axis.axisLabel, fontFamily: family } });
-    return { ...option, ...Object.fromEntries(axes.map((name) => [name, named(option[name])])) };
   }
 
   /** Reserve the height of all charts before any is drawn. */
@@ -130,12 +202,11 @@
   }
 
   function draw() {
-    const style = getComputedStyle(document.documentElement);
     reserve();
     drawn.forEach(({ chart, place }, at) => {
       const { option, height } = fit(spoken.charts[at], place.clientWidth);
       chart.resize({ width: place.clientWidth, height });
-      chart.setOption(withColours(inFont(option), style), { notMerge: true });
+      chart.setOption(option, { notMerge: true });
     });
   }
 
@@ -148,7 +219,7 @@
 
   function add(each, at) {
     const place = places[at];
-    const chart = echarts.init(place, null, { renderer: "svg", height: each.height });
+    const chart = echarts.init(place, null, { renderer: "svg", height: place.clientHeight });
     if (each.leads_to) {
       chart.on("click", ({ name }) => {
         const value = name.split(" ").pop();
@@ -175,8 +246,7 @@
     const at = drawn.findIndex((chart) => chart.name === name);
     const { place } = drawn[at];
     const each = spoken.charts[at];
-    const style = getComputedStyle(document.documentElement);
-    const [ink, paper] = ["--ink", "--paper"].map((tone) => style.getPropertyValue(tone).trim());
+    const [ink, paper] = [tone("ink"), tone("paper")];
     const inner = place.querySelector("svg").cloneNode(true);
     const [width, height] = ["width", "height"].map((side) => Number(inner.getAttribute(side)));
     const words = wrap(each.alt, width - 16);
@@ -216,10 +286,11 @@
   window.arkaudit.drawIn = (place, height, option) => {
     run();
     const chart = echarts.init(place, null, { renderer: "svg", height });
-    chart.setOption(withColours(option, getComputedStyle(document.documentElement)));
+    chart.setOption({ ...COMMON, ...option });
     return chart;
   };
 
+  window.arkaudit.tone = tone;
   window.arkaudit.drawCharts = drawAll;
   window.arkaudit.picture = picture;
   window.arkaudit.pixels = pixels;

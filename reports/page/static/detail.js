@@ -47,23 +47,25 @@
   /** Return a chart with one point per check, by time and outcome; it is drawn once it is in the page. */
   function historyChart(history, rows) {
     const place = make("div", { class: "life", role: "img", "aria-label": say("life") });
-    const points = rows.map((row) => ({
-      value: [history.column("at").value(row), LEVELS.indexOf(history.column("family").text(row))],
-      itemStyle: { color: { colour: history.column("family").text(row) } },
-    }));
-    drawings.push(() => window.arkaudit.drawIn(place, 180, {
-      animation: false, useUTC: true, textStyle: { fontFamily: "inherit" },
-      grid: { left: 4, right: 24, top: 10, bottom: 8, containLabel: true },
-      xAxis: { type: "time", axisLabel: { color: { colour: "ink" }, hideOverlap: true, fontSize: 12, formatter: spoken.day } },
-      yAxis: {
-        type: "category", data: LEVELS.map((level) => spoken.names[level] ?? level),
-        axisLabel: { color: { colour: "ink" } }, splitLine: { show: true, lineStyle: { color: { colour: "line" } } },
-      },
-      series: [{
-        type: "line", step: "end", data: points, symbol: "circle", symbolSize: 11,
-        lineStyle: { color: { colour: "soft" }, width: 1.5 }, emphasis: { disabled: true },
-      }],
-    }));
+    drawings.push(() => {
+      const { drawIn, tone } = window.arkaudit;
+      drawIn(place, 180, {
+        grid: { left: 4, right: 24, top: 10, bottom: 8, containLabel: true },
+        xAxis: { type: "time", axisLabel: { color: tone("ink"), hideOverlap: true, fontSize: 12, formatter: spoken.day } },
+        yAxis: {
+          type: "category", data: LEVELS.map((level) => spoken.names[level] ?? level),
+          axisLabel: { color: tone("ink") }, splitLine: { show: true, lineStyle: { color: tone("line") } },
+        },
+        series: [{
+          type: "line", step: "end", symbol: "circle", symbolSize: 11, lineStyle: { color: tone("soft"), width: 1.5 },
+          emphasis: { disabled: true },
+          data: rows.map((row) => {
+            const family = history.column("family").text(row);
+            return { value: [history.column("at").value(row), LEVELS.indexOf(family)], itemStyle: { color: tone(family) } };
+          }),
+        }],
+      });
+    });
     return place;
   }
 

@@ -21,7 +21,7 @@ from tests.real.loopback import run_command
 def test_the_command_makes_it_a_known_problem(world_store: Path, frames: Frames, tmp_path: Path) -> None:
     known = tmp_path / "known.csv"
     cards = action_cards(frames, Tables(frames), 9)
-    assert [card.cause for card in cards] == ["unknown-naan", "refused-here", "unreachable-host"]
+    assert [card.row["cause"] for card in cards] == ["unknown-naan", "refused-here", "unreachable-host"]
     for left, card in zip((2, 1, 0), cards, strict=True):
         name, *arguments = shlex.split(card.command)
         assert name == "arkaudit"

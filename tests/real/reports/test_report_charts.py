@@ -6,6 +6,7 @@ from dataclasses import replace
 from itertools import product
 from pathlib import Path
 
+import pandas as pd
 import pytest
 from lxml import etree
 
@@ -24,6 +25,23 @@ frames = test_report_charts.frames
 
 
 # -- in a real browser
+
+
+@needs_browser
+def test_runs_of_one_day_differ_by_the_minute(tmp_path: Path, frames: Frames) -> None:
+    of_runs = frames.timeline.runs
+    hours = pd.to_timedelta(range(len(of_runs)), unit="h")
+    close = of_runs.assign(started_at=of_runs["started_at"].iloc[0] + hours)
+    worlds = {"close": replace(frames, timeline=replace(frames.timeline, runs=close)), "apart": frames}
+    drawn = {}
+    with browser_page() as browser:
+        for name, world in worlds.items():
+            browser.open(write_report(world, tmp_path / name, ["html"]).files[0], width=1400)
+            browser.value("arkaudit.drawCharts()")
+            browser.wait_for("document.querySelectorAll('.picture svg text').length > 20")
+            drawn[name] = browser.value("document.querySelector('.chart-share-alive svg').textContent")
+    assert "01-01 04:00" in drawn["close"]
+    assert "2026-02-01" in drawn["apart"]
 
 
 @pytest.fixture(scope="module")

@@ -134,7 +134,7 @@ def test_the_responsible_have_an_address_where_the_registry_has_one(
     known = frames.registered["naan"].eq("53355")
     registered = frames.registered.assign(contact=frames.registered["contact"].mask(known, address))
     changed = replace(frames, registered=registered)
-    [card] = (card for card in action_cards(changed, Tables(changed), 9) if card.cause == "unknown-naan")
+    [card] = (card for card in action_cards(changed, Tables(changed), 9) if card.row["cause"] == "unknown-naan")
     facts = dict(card.facts)
     assert facts["Assigned by"] == Cell(f"Musée du Louvre ({address})", URL, href)
     assert bool(card.mail) == mail
@@ -161,7 +161,7 @@ def test_many_arks_are_named_by_their_host() -> None:
 
 
 def test_the_check_list_holds_every_card_and_marks_nothing_up(frames: Frames) -> None:
-    lines = list(check_list(f"`evil`{RIGHT_TO_LEFT_OVERRIDE}", action_cards(frames, Tables(frames), 9)))
+    lines = check_list(f"`evil`{RIGHT_TO_LEFT_OVERRIDE}", action_cards(frames, Tables(frames), 9))
     assert lines[0] == "# To act on: `` `evil`[U+202E] ``"
     assert lines[2] == (
         "- [ ] **the resolver resolves no ARK of this NAAN** (`the resolver: museum.example`): 2 citations of 1 ARK "
@@ -171,5 +171,5 @@ def test_the_check_list_holds_every_card_and_marks_nothing_up(frames: Frames) ->
 
 
 def test_an_unreachable_host_is_no_culprit_yet(frames: Frames) -> None:
-    [card] = [each for each in action_cards(frames, Tables(frames), 9) if each.cause == "unreachable-host"]
+    [card] = [each for each in action_cards(frames, Tables(frames), 9) if each.row["cause"] == "unreachable-host"]
     assert dict(card.facts)["Responsible"].text == "not yet clear: no answer today from slow.example"

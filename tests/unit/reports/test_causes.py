@@ -19,10 +19,20 @@ from crawler.model.observations import (
 from crawler.store.store import Store
 from crawler.verdicts.verdict import WAYS
 from extractors.model.ark import Ark
-from reports.remediation.causes import ADVICE, FAULT_OF, Cause, CauseContext, Failure, Fault, diagnose, pattern
+from reports.remediation.causes import (
+    ADVICE,
+    CAUSE_NAMES,
+    FAULT_OF,
+    Cause,
+    CauseContext,
+    Failure,
+    Fault,
+    diagnose,
+    pattern,
+)
 from reports.store.frames import load_frames
 from reports.tables.failing import diagnosed_failures
-from reports.tables.wording import CAUSE_NAMES, FAULT_NAMES
+from reports.tables.wording import FAULT_NAMES
 from tests.growth import LINEAR, growth
 from tests.vectors import vectors
 

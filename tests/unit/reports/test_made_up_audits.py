@@ -162,7 +162,7 @@ def test_a_card_gives_what_holds_for_all_of_its_arks_with_how_many(tmp_path: Pat
     frames = load_frames(path)
     [card] = action_cards(frames, Tables(frames), 9)
     facts = {name: cell.text for name, cell in card.facts}
-    assert card.name.endswith(": old.example")
+    assert card.row["host"] == "old.example"
     assert facts["Should be"] == "individual corrections for 3 of 3 ARKs: see their places"
 
 

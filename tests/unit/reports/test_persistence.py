@@ -15,7 +15,7 @@ from crawler.history.ark_status import DatedVerdict, EventKind, StatusPolicy
 from crawler.model.observations import ObjectOutcome
 from crawler.store.store import Store
 from reports.languages import ENGLISH
-from reports.page.over_time import survival_of
+from reports.page.charts import survival_of
 from reports.store.frames import Frames, Timeline, load_frames
 from reports.store.selections import JUDGED_RUNS, OBJECT, STANDINGS, empty_columns
 from reports.tables import persistence
