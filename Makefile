@@ -47,11 +47,11 @@ generated: $(VENV)/installed
 	$(BIN)/python -m tools.catalogues
 
 test: $(VENV)/compiled
-	$(PYTEST) -m "not process or promise" $(ARGS)
+	$(PYTEST) -m "not (process or slow) or promise" $(ARGS)
 
 # All tests that `make test` leaves out.
 test-rest: $(VENV)/compiled
-	$(PYTEST) -m "process and not promise" --hypothesis-profile=thorough $(ARGS)
+	$(PYTEST) -m "(process or slow) and not promise" --hypothesis-profile=thorough $(ARGS)
 
 test-all: $(VENV)/compiled
 	$(PYTEST) --hypothesis-profile=thorough $(ARGS)

@@ -51,6 +51,14 @@ def pytest_collection() -> None:
     import scrapy.core.downloader.handlers.http11  # noqa: F401
 
 
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Leave out files without a promise where nothing else of `tests/real` is wanted: they take seconds to import."""
+    if not config.option.markexpr.endswith("or promise") or not collection_path.is_relative_to(REAL):
+        return None
+    is_test = collection_path.name.startswith("test_")
+    return True if is_test and "mark.promise" not in collection_path.read_text("utf-8") else None
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark the tests that may start processes, and begin with the files of those that one process must run.
 

@@ -172,7 +172,6 @@ def test_the_errors_of_the_library_can_be_imported(installed_commands: Path, tmp
     assert (done.returncode, done.stderr) == (0, "")
 
 
-@pytest.mark.promise
 def test_modules_of_others_with_our_names_do_not_mislead_it(installed_commands: Path, tmp_path: Path) -> None:
     """As in a notebook, where the working directory is first on the path."""
     for name in PACKAGES - {"arkaudit"}:
@@ -217,7 +216,6 @@ def test_examples_of_the_readme_hold(installed_commands: Path, tmp_path: Path) -
     run_examples("README.md", tmp_path, installed_commands)
 
 
-@pytest.mark.promise
 def test_examples_of_the_library_hold_in_a_checkout(tmp_path: Path) -> None:
     run_examples("docs/api.md", tmp_path, Path(sys.executable).parent, PYTHONPATH=str(ROOT))
 

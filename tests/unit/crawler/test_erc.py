@@ -115,6 +115,7 @@ TITLE = "<http://a/b> <http://purl.org/dc/terms/title> "
 TERMS = '<r xmlns:dc="http://purl.org/dc/terms/">'
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("read", "body", "size"),
     [

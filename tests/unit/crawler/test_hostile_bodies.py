@@ -70,6 +70,7 @@ def cpu_limit() -> Iterator[None]:
         signal.signal(signal.SIGVTALRM, before)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", BODIES)
 def test_a_body_costs_no_more_than_its_size_allows(kind: str) -> None:
     media_type, begins, goes_on, ends = BODIES[kind]

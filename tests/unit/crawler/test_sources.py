@@ -78,6 +78,7 @@ def test_a_date_that_the_protocol_does_not_know_is_refused(date: str) -> None:
         Selection(since=date)
 
 
+@pytest.mark.slow
 def test_a_sitemap_has_so_many_entries_and_the_others_are_counted() -> None:
     entries = "".join(f"<url><loc>{URL}{number}</loc></url>" for number in range(MOST_ENTRIES + 7))
     read = read_sitemap(f"<urlset>{entries}</urlset>".encode(), url=URL)

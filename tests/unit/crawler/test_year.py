@@ -185,6 +185,7 @@ def test_the_load_is_even_and_each_ark_is_checked_as_often_as_it_should_be(year:
     assert max(first_round.values()) <= len(calm) // 3
 
 
+@pytest.mark.slow
 def test_store_has_the_same_states_on_each_day_until_the_first_outages_are_over(year: Year) -> None:
     by_url = {subject.url: subject for subject in WORLD}
     with Store.open(None) as store:

@@ -296,6 +296,7 @@ HOSTILE: dict[str, Callable[[int], str]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
 def test_time_grows_with_the_length_of_the_text(text: Callable[[int], str]) -> None:
     def find_in(length: int) -> None:

@@ -93,6 +93,7 @@ def nested_links(size: int) -> None:
             traps.remember(url)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("work", "size"),
     [

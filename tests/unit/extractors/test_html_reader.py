@@ -129,6 +129,7 @@ def test_a_long_value_and_a_long_program_are_no_long_tags():
     assert reading.findings == ()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("page", "size"),
     [

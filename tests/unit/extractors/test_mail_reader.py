@@ -165,6 +165,7 @@ def test_any_mail_is_read(data: bytes, head: bytes) -> None:
         assert "ark:12345/x5" in {str(mention.ark)[:12] for mention in read.mentions}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "field",
     [

@@ -550,6 +550,7 @@ def test_a_page_that_fails_costs_that_page():
     assert reading.findings[0].detail.endswith("Failed to load page.")
 
 
+@pytest.mark.slow
 def test_two_hundred_thousand_pages_are_read_up_to_the_limit():
     two_hundred_thousand = b"<</Type/Pages/Kids[%s]/Count 200000>>" % (b"3 0 R " * 200_000)
     reading = read_pdf(pdf(CATALOG, two_hundred_thousand, PAGE, lines("see ark:/12345/x5 there"), NOTHING))

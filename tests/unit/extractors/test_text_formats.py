@@ -163,6 +163,7 @@ def test_groups_and_links_in_latex_nest_without_end():
     assert texts(reading)[-1] == "ark:/12345/x6"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("suffix", "piece"),
     [

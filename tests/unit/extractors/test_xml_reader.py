@@ -134,6 +134,7 @@ def test_thousands_of_attributes_and_namespaces_are_all_read():
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("document", "size"),
     [

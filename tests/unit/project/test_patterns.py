@@ -223,6 +223,7 @@ def fault(pattern: Any, methods: frozenset[str]) -> str | None:
     return None
 
 
+@pytest.mark.slow
 def test_every_pattern_is_linear() -> None:
     patterns = all_patterns()
     assert len(patterns) > 500
@@ -244,6 +245,7 @@ def test_every_other_pattern_is_known_to_be_linear() -> None:
     assert found == COMPUTED.keys()
 
 
+@pytest.mark.slow
 def test_check_finds_nonlinear_patterns(monkeypatch: pytest.MonkeyPatch) -> None:
     for good in (r"(?<!a)a*+b", r"(?<!\s)\s++b", r"<[^<>]{0,80}>"):
         assert fault(re.compile(good), EVERYWHERE) is None, good

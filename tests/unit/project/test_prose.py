@@ -55,10 +55,11 @@ def prose_of(path: Path) -> Iterator[str]:
 PLACES = {
     "code": modules(),
     "pages": sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]),
-    "tests": sorted((ROOT / "tests").glob("*.py")),
+    "tests": sorted((ROOT / "tests").rglob("*.py")),
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("place", PLACES)
 def test_phrases_that_hide_their_subject_are_rare(place: str) -> None:
     text = "\n".join(text for path in PLACES[place] if path.name != "test_prose.py" for text in prose_of(path))

@@ -43,7 +43,6 @@ def parts_read(out: Path) -> int:
     return len(list((out / READ).glob("*.parquet")))
 
 
-@pytest.mark.promise
 def test_workers_of_this_machine_make_the_same(tmp_path: Path, papers: Path, whole: dict[str, list[str]]) -> None:
     code, said = wait_for_end(driver(tmp_path / "ds", "2", papers))
     assert (code, said.count("\n")) == (0, 2), said
