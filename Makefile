@@ -2,6 +2,7 @@
 # make examples  updates docs/examples from the demo's report
 # make picture   updates the pictures of the README and the documentation, with Chromium
 # make test   sets up .venv and runs the tests that take minutes; ARGS='-k verdict' selects among them
+# make affected  runs the unit tests that a change touches
 # make test-all  runs all tests
 # make coverage  measures the branches that the tests take, and fails below the floors
 # make properties  searches for new counterexamples to property tests
@@ -25,7 +26,7 @@ PYTEST := $(BIN)/python $(COVERED) -m pytest -q -n auto --dist loadfile --no-loa
 # Tests and benchmarks start the program many times, so Python must keep its bytecode.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: demo demo-anew examples picture generated test test-rest test-all coverage ark-server pywb properties fuzz audit lock bench lint format docs man build clean
+.PHONY: demo demo-anew examples picture generated test affected test-rest test-all coverage ark-server pywb properties fuzz audit lock bench lint format docs man build clean
 .DEFAULT_GOAL := demo
 
 demo: $(VENV)/installed
@@ -48,6 +49,10 @@ generated: $(VENV)/installed
 
 test: $(VENV)/compiled
 	$(PYTEST) -m "not (process or slow) or promise" $(ARGS)
+
+# The first time it runs all unit tests, and records the lines that they reach in .testmondata.
+affected: $(VENV)/compiled
+	$(BIN)/python -m pytest -q --testmon -m "not slow" tests/unit extractors crawler reports arkaudit $(ARGS)
 
 # All tests that `make test` leaves out.
 test-rest: $(VENV)/compiled

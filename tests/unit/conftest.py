@@ -18,11 +18,14 @@ def _refuse_starts(event: str, _arguments: tuple[object, ...]) -> None:
 sys.addaudithook(_refuse_starts)
 
 
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
-    """Watch a test with its fixtures."""
+@pytest.hookimpl(wrapper=True, trylast=True)
+def _watch(item: pytest.Item) -> Generator[None, object, object]:
+    """Refuse starts of a test or its fixtures."""
     _running.append(item)
     try:
         return (yield)
     finally:
         _running.pop()
+
+
+pytest_runtest_setup = pytest_runtest_call = _watch
