@@ -96,7 +96,6 @@ def site(target: str) -> bytes:
     return reply(body="<title>a</title>") if target.startswith("/ark:/12x45/a") else reply("404 Not Found")
 
 
-@pytest.mark.promise
 def test_action_audits_reports_and_fails_as_configured(tmp_path: Path) -> None:
     (tmp_path / "letter.txt").write_text("see ark:/12148/btv1b8\N{EN DASH}449691v\n")
     with RawServer(site) as server:

@@ -127,6 +127,7 @@ def met() -> Iterator[str]:
         yield case.text
 
 
+@pytest.mark.slow
 def test_all_vectors_give_the_same() -> None:
     for text in dict.fromkeys(met()):
         assert_same(Block(text))

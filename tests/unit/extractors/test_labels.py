@@ -24,6 +24,7 @@ WORDS = ["ark", "ARK", "Ark", "a\nrk", "ar-\nk", "a\N{SOFT HYPHEN}rk", "ar\N{ZER
          "\\u0061rk"]  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("word", WORDS, ids=ascii)
 @pytest.mark.parametrize("colon", COLONS, ids=ascii)
 def test_every_spelling_of_the_label_is_found(word: str, colon: str) -> None:

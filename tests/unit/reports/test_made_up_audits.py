@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pandas as pd
+import pytest
 from bs4 import BeautifulSoup
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
@@ -29,6 +30,7 @@ SUBJECTS = st.tuples(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=3, phases=(Phase.explicit, Phase.generate))  # a shrunk example would take minutes
 @given(st.lists(SUBJECTS, min_size=1, max_size=12), st.integers(1, 3))
 def test_the_parts_of_a_report_agree(subjects: list[tuple[int, int, int, tuple[int | None, ...]]], runs: int) -> None:

@@ -74,6 +74,7 @@ def rows_of(site: Path) -> dict[str, str]:
     return {str(row["id"]): row.get_text(" ", strip=True) for row in rows}
 
 
+@pytest.mark.slow
 def test_page_and_overview_agree(site: Path) -> None:
     page = BeautifulSoup((site / "theses" / "index.html").read_text("utf-8"), "html.parser")
     headline = page.select(".lede")[0].text
