@@ -15,6 +15,7 @@ from aiosmtpd.smtp import AuthResult, LoginPassword
 from apprise.plugins.base import NotifyBase
 
 from arkaudit.configuration.config_files import models
+from extractors.model.errors import UserMistake
 from tests.real.loopback import RawServer, reply, run_command
 from tests.unit.arkaudit import test_notify
 from tests.unit.arkaudit.test_notify import Audits, send
@@ -241,3 +242,8 @@ def test_run_notifies_at_its_end_and_notify_repeats_it(tmp_path: Path) -> None:
         refused = run_command("notify", "-c", config, *arguments)
         assert (refused.returncode, refused.stderr.count("\n")) == (2, 1)
         assert said in refused.stderr
+
+
+def test_a_service_that_is_not_known_is_a_mistake_of_the_user(broken_run: tuple[Path, int]) -> None:
+    with pytest.raises(UserMistake, match="Apprise knows no service 'pigeon'"):
+        send(Config(notify=Notify(urls=["pigeon://loft"])), *broken_run)

@@ -16,7 +16,6 @@ from arkaudit.schedules.notification import send_news
 from crawler.model.observations import MetadataOutcome, ObjectOutcome, ServiceVerdict, Verdict
 from crawler.store.store import Store
 from extractors.model.ark import Ark
-from extractors.model.errors import UserMistake
 from reports.formats.digest import (
     FORMATS,
     HEADINGS,
@@ -210,8 +209,3 @@ def broken_run(tmp_path: Path) -> tuple[Path, int]:
 def send(config: Config, store_file: Path, run_id: int, *, is_dry: bool = False) -> bool:
     report = Report.from_frames(load_frames(store_file, run_id=run_id))
     return send_news(config, store_file, report, config_file=Path("arkaudit.toml"), is_dry=is_dry)
-
-
-def test_a_service_that_is_not_known_is_a_mistake_of_the_user(broken_run: tuple[Path, int]) -> None:
-    with pytest.raises(UserMistake, match="Apprise knows no service 'pigeon'"):
-        send(Config(notify=Notify(urls=["pigeon://loft"])), *broken_run)
