@@ -265,16 +265,22 @@ class PageWords:
         rest = _without(body, (vocabulary.loading, 0), (vocabulary.this_object.filler, 0))
         return sum(map(str.isalpha, rest)) <= 2 * _FEW_LETTERS
 
-    def has_no_known_phrase(self, own: str) -> bool:
-        """Return True if *own*, its text or a part of it, has a sentence, and no phrase reports an absence or a reason."""
+    @cached_property
+    def known_phrase(self) -> str | None:
+        """The first known words in its notice, in any place, that report an absence, a fault, a pause or a withdrawal."""
         vocabulary = quirks()
         known = (
             vocabulary.not_found,
             vocabulary.not_available,
+            vocabulary.no_longer,
             vocabulary.pauses_and_faults,
             vocabulary.words_of_withdrawal,
         )
-        return self.says_other(own) and not any(phrases.is_in_plain(self.notice) for phrases in known)
+        return next(filter(None, (phrases.first_in(self.notice) for phrases in known)), None)
+
+    def has_no_known_phrase(self, own: str) -> bool:
+        """Return True if *own*, its text or a part of it, has a sentence, and no phrase reports an absence or a reason."""
+        return self.says_other(own) and self.known_phrase is None
 
     @cached_property
     def unused_host(self) -> str | None:

@@ -202,12 +202,13 @@ class ObjectFacts:
         return self.copies > 0 and not self.answer.is_left_to_scripts
 
     @property
-    def is_bare_among_described(self) -> bool:
-        """True if it is a short page without any description, where the pages of other objects have one."""
-        answer = self.answer
-        has_words = answer.words.body.strip() != "" and answer.words.is_short
-        is_bare = has_words and not answer.is_record and not answer.kernel_values
-        return is_bare and self.nearby.are_described and not answer.is_left_to_scripts
+    def notice_among_described(self) -> str | None:
+        """The words of absence on a short page without any description, where the pages of other objects have one."""
+        answer, words = self.answer, self.answer.words
+        is_bare = words.is_short and not answer.is_record and not answer.kernel_values
+        if not is_bare or not self.nearby.are_described:
+            return None
+        return words.known_phrase or quirks().tombstone.first_in(words.notice)
 
     @property
     def is_told_apart(self) -> bool:

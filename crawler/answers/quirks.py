@@ -331,6 +331,7 @@ class Quirks(_Section):
     check: ChallengeWords
     not_found: PhraseList
     not_available: PhraseList
+    no_longer: PhraseList
     """Weaker words: a part of an existing object may be missing."""
     site: PhraseList
     """Words for a whole site, whose outage proves nothing about an object."""

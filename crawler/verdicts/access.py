@@ -337,12 +337,13 @@ _SPECIAL_PAGES = (
         ],
     ),
     _success(
-        "the page is short and describes nothing, unlike those of other objects in the same folder of the host",
-        lambda facts: worth(facts) is _YES and not facts.is_particular and facts.is_bare_among_described,
+        "the page has words of absence and describes nothing, unlike those of other objects in its folder of the host",
+        lambda facts: worth(facts) is _YES and not facts.is_particular and facts.notice_among_described is not None,
         ObjectOutcome.UNDETERMINED,
         lambda facts: [
             *_grounds(facts),
-            f"the page describes nothing, while {facts.nearby.described} pages of other objects beside it describe these",
+            f"the page says {facts.notice_among_described!r}, and does not describe an object",
+            f"{facts.nearby.described} pages of other objects in the same folder describe theirs",
         ],
     ),
     _success(

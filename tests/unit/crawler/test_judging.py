@@ -126,7 +126,7 @@ def test_page_of_several_objects_at_several_addresses_proves_nothing(vector: dic
 
 def test_page_without_description_among_described_pages_proves_nothing() -> None:
     record = "<title>{0}</title><h1>{0}</h1><dl><dt>Creator<dd>Rossi<dt>Date<dd>1784</dl>"
-    bare = "<title>Harbour</title><h1>{0}</h1><p>Mera vem tulk."
+    bare = "<title>Haven</title><h1>{0}</h1><p>Dit object maakt niet langer deel uit van de collectie."
     pages = {"x5": record, "x6": record, "x7": bare, "y5": record, "y6": bare}
     seen = []
     for name, page in pages.items():
