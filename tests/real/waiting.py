@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 #: Longest wait on the slowest machine.
-PATIENCE_S = 180.0
+PATIENCE_S = 600.0
 
 
 def wait_until(is_so: Callable[[], object], what: str) -> None:
