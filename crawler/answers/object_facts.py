@@ -23,7 +23,7 @@ from crawler.answers.likeness import (
     same_page,
 )
 from crawler.answers.notices import OLD_YEAR, PageWords, says_not_found, sure_words
-from crawler.answers.page_copies import NO_PAGES, PagesNearby
+from crawler.answers.page_copies import ENOUGH_PAGES
 from crawler.answers.quirks import NOTICE_CHARS, OPENING_CHARS, plain, quirks
 from crawler.answers.withdrawals import Withdrawal, sentences, speaks_of_withdrawal
 from crawler.model.observations import ObjectOutcome
@@ -105,8 +105,8 @@ class ObjectFacts:
     """Answers to a repeated control that differ from its first answer."""
     copies: int = 0
     """The number of other objects whose pages, at other addresses of the host, say and show the same."""
-    nearby: PagesNearby = NO_PAGES
-    """The pages of other objects in the same folder of the host."""
+    described: int = 0
+    """The number of other objects that pages of the host describe."""
 
     @property
     def _control_words(self) -> PageWords | None:
@@ -206,9 +206,9 @@ class ObjectFacts:
         """The words of absence on a short page without any description, where the pages of other objects have one."""
         answer, words = self.answer, self.answer.words
         is_bare = words.is_short and not answer.is_record and not answer.kernel_values
-        if not is_bare or not self.nearby.are_described:
+        if not is_bare or self.described < ENOUGH_PAGES:
             return None
-        return words.known_phrase or quirks().tombstone.first_in(words.notice)
+        return words.known_phrase or quirks().tombstone.first_in(plain(". ".join((words.title, *words.headings))))
 
     @property
     def is_told_apart(self) -> bool:

@@ -1,11 +1,10 @@
-"""Compare the pages of a host for several objects: by a digest, and by what they describe."""
+"""Compare the pages of a host for several objects by a digest."""
 
 from __future__ import annotations
 
 import hashlib
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from urllib.parse import unquote
 
 from crawler.answers.likeness import ANY_ARK
@@ -14,36 +13,12 @@ from crawler.model.crawl_requests import has_session_id
 from extractors.model.ark import Ark
 from extractors.model.urls import UrlParts, authority_of, split_url
 
-#: A page for this number of objects, each at another address of the host, shows none of them.
+#: A page for this number of objects, each at another address of the host, shows none of them. A host that describes this
+#: number of objects describes its objects.
 ENOUGH_PAGES = 2
 #: Words with digits that change with each request: times, durations, keys. Others identify things.
 _PASSING = re.compile(r"\d{1,2}:\d\d\S*|\d{4}-\d\d-\d\dt\S+|0[.,]\d+|\d{9,}|(?=.*[a-f])[0-9a-f-]{8,}|\w{16,}")
 _OTHER_SCHEME = re.compile(r"(?!https?:)[a-z]+:")
-
-
-@dataclass(frozen=True, slots=True)
-class PagesNearby:
-    """The numbers of pages of other objects in the folder of a page: those that describe their object, and the rest."""
-
-    described: int = 0
-    bare: int = 0
-
-    @property
-    def are_described(self) -> bool:
-        """True if several of them describe their object, and at most half as many do not."""
-        return self.described >= ENOUGH_PAGES and self.described >= 2 * self.bare
-
-
-NO_PAGES = PagesNearby()
-
-
-def folder_of(url: str) -> str:
-    """Return the host and the path of a page, without the last part of the path.
-
-    >>> folder_of("https://a.example/items/7?page=2"), folder_of("https://a.example")
-    ('a.example/items', 'a.example')
-    """
-    return f"{authority_of(url)}{split_url(url).path.rpartition('/')[0]}"
 
 
 def page_digest(titles: Iterable[str], text: str, references: Iterable[str], url: str, ark: Ark) -> str | None:

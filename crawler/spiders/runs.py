@@ -15,7 +15,6 @@ from operator import attrgetter
 from typing import NoReturn
 
 from crawler.answers.facts import AnswerFacts
-from crawler.answers.page_copies import PagesNearby, folder_of
 from crawler.asking.probes import resolver_or_host
 from crawler.model.observations import (
     CitedMention,
@@ -59,7 +58,7 @@ from extractors.model.budget import DECIDING_CPU_S, OverBudget, TimeBudget, cpu_
 from extractors.model.documents import Finding, Role
 from extractors.model.naan import SHARED_NAANS, Registry
 from extractors.model.normalize import LABEL
-from extractors.model.urls import origin_of
+from extractors.model.urls import authority_of, origin_of
 from extractors.wraps.evidence import Evidence
 from extractors.wraps.reasons import Reason
 from extractors.wraps.rules import Confidence
@@ -337,13 +336,11 @@ class RunJudge:
         self._on_bug = on_bug
         self._evidence = evidence_of_targets(asked, self._background.readings)
         objects: dict[str, set[Ark]] = defaultdict(set)
-        folders: Counter[tuple[str, bool]] = Counter((folder_of(page.url), page.describes) for page in reached.values())
         for ark, url in asked:
             if url in reached and reached[url].is_redirected:
                 objects[reached[url].url].add(ark.base)
-        self._reached = reached
-        self._folders = folders
-        """The numbers of pages that describe an object, or do not, by folder."""
+        self._described = Counter(authority_of(page.url) for page in reached.values() if page.describes)
+        """The numbers of pages that describe an object, by host."""
         self._objects = {url: arks for url, arks in objects.items() if len(arks) > 1}
         """The objects whose ARKs are redirected to one URL; parts of one object count once."""
 
@@ -405,21 +402,12 @@ class RunJudge:
             tls=self._tls,
             neighbours=len(self._objects.get(written.final_url, set()) - {ark.base}),
             copies=self._copies(answer_set),
-            nearby=self._nearby(written),
+            described=self._described[authority_of(written.final_url)],
             earlier=tuple(answer_set.earlier),
             policies=self._shared.policies,
             own_path=self._shared.paths.get(origin_of(written.asked_url)) if written.is_unknown else None,
             registered=registry.entry(ark) if registry else None,
         )
-
-    def _nearby(self, answer: AnswerFacts) -> PagesNearby:
-        """Return the pages of other objects in the folder of an object's *answer*."""
-        own = self._reached.get(answer.seen.request_url)
-        if own is None:
-            return PagesNearby()
-        folder = folder_of(own.url)
-        described, bare = (self._folders[folder, describes] for describes in (True, False))
-        return PagesNearby(described - own.describes, bare - (not own.describes))
 
     def _copies(self, answer_set: AnswerSet) -> Mapping[str, int]:
         """Return the numbers of other objects with the same answer at another address, by its digest."""

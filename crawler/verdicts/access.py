@@ -337,13 +337,13 @@ _SPECIAL_PAGES = (
         ],
     ),
     _success(
-        "the page has words of absence and describes nothing, unlike those of other objects in its folder of the host",
+        "the page has words of absence and describes nothing, unlike the pages of other objects at the host",
         lambda facts: worth(facts) is _YES and not facts.is_particular and facts.notice_among_described is not None,
         ObjectOutcome.UNDETERMINED,
         lambda facts: [
             *_grounds(facts),
             f"the page says {facts.notice_among_described!r}, and does not describe an object",
-            f"{facts.nearby.described} pages of other objects in the same folder describe theirs",
+            f"{facts.described} pages of other objects at the host describe theirs",
         ],
     ),
     _success(

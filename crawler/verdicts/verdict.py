@@ -15,7 +15,6 @@ from crawler.answers.claims import policy_link
 from crawler.answers.facts import AnswerFacts, AnswersByQuestion
 from crawler.answers.likeness import same_answer
 from crawler.answers.object_facts import ControlContrast, ObjectFacts, Signs
-from crawler.answers.page_copies import NO_PAGES, PagesNearby
 from crawler.answers.quirks import is_log_in
 from crawler.asking.probes import landing_pattern, resolver_or_host
 from crawler.asking.questions import reached_answer, seems_absent
@@ -167,8 +166,8 @@ class VerdictContext:
     """The number of ARKs of other objects that ended at the same URL."""
     copies: Mapping[str, int] = field(default_factory=dict)
     """The numbers of other objects with the same answer at another address of the host, by its `page_digest`."""
-    nearby: PagesNearby = NO_PAGES
-    """The pages of other objects in the folder of its page."""
+    described: int = 0
+    """The number of other objects that pages of the same host describe."""
     earlier: Sequence[Observation] = ()
     """Earlier attempts at the same questions."""
     policies: Mapping[str, AnswerFacts] = field(default_factory=dict)
@@ -283,7 +282,7 @@ def _access(way: Question, answer: AnswerFacts, around: VerdictContext, answers:
     beside = replace(facts_beside(answer, answers, control, neighbours), others=around.other_controls)
     facts = facts_at_landing(beside, around.control_landing)
     if answer is reached_answer(answers):
-        facts = replace(facts, copies=around.copies.get(answer.seen.page_digest or "", 0), nearby=around.nearby)
+        facts = replace(facts, copies=around.copies.get(answer.seen.page_digest or "", 0), described=around.described)
     if is_as_written:
         facts = replace(facts, changed_controls=around.changed_controls)
     verdict = OBJECT_RULES.judge(facts)

@@ -12,7 +12,7 @@ from crawler.answers.answer import read_answer
 from crawler.answers.facts import OUTCOME_OF_END, AnswerFacts, status_outcome
 from crawler.answers.metadata_facts import MetadataFacts
 from crawler.answers.object_facts import ControlContrast, ObjectFacts, Signs
-from crawler.answers.page_copies import PagesNearby, page_digest
+from crawler.answers.page_copies import page_digest
 from crawler.model.observations import (
     ACCESS,
     DESCRIBED,
@@ -112,7 +112,7 @@ def verdict_on(vector: dict[str, Any]) -> Verdict:
                 for name, question in (("copies", Question.OBJECT), ("record_copies", Question.INFO))
                 if name in vector
             },
-            nearby=PagesNearby(*vector.get("nearby", (0, 0))),
+            described=vector.get("described", 0),
             earlier=[observation(Question(name), told, url) for name, told in vector.get("earlier", [])],
             tls={
                 (host, 443): TlsResult(host, 443, False, reason, "") for host, reason in vector.get("tls", {}).items()
