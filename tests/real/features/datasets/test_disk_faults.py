@@ -20,7 +20,7 @@ def test_files_stay_whole_after_any_disk_failure_and_each_command_resumes(tmp_pa
     if compiler is None or not sys.platform.startswith("linux"):
         pytest.skip("needs Linux and a C compiler")
     # A library that makes file changes fail, next to documents and their store.
-    library, source = tmp_path / "faults.so", ROOT / "tests" / "faults.c"
+    library, source = tmp_path / "faults.so", Path(__file__).with_name("faults.c")
     subprocess.run([compiler, "-shared", "-fPIC", "-O1", "-o", library, source, "-ldl"], check=True)
     write_documents(tmp_path / "papers")
     done = run_command("crawl", tmp_path / "papers", "--store", tmp_path / "made.db", "--only-routed")
