@@ -23,7 +23,6 @@ from crawler.answers.likeness import (
     same_page,
 )
 from crawler.answers.notices import OLD_YEAR, PageWords, says_not_found, sure_words
-from crawler.answers.page_copies import ENOUGH_PAGES
 from crawler.answers.quirks import NOTICE_CHARS, OPENING_CHARS, plain, quirks
 from crawler.answers.withdrawals import Withdrawal, sentences, speaks_of_withdrawal
 from crawler.model.observations import ObjectOutcome
@@ -34,6 +33,8 @@ from extractors.model.urls import authority_of, split_url
 
 #: This number of other ARKs at the same URL supports another sign. It proves nothing: one page may serve many objects.
 MANY_NEIGHBOURS = 2
+#: A page with words of absence is doubted if the host describes this number of other objects.
+ENOUGH_DESCRIBED = 2
 #: Outcomes of a host that refuses a name that can't exist.
 _REFUSED = (ObjectOutcome.BROKEN, ObjectOutcome.SERVER_ERROR)
 
@@ -105,8 +106,8 @@ class ObjectFacts:
     """Answers to a repeated control that differ from its first answer."""
     copies: int = 0
     """The number of other objects whose pages, at other addresses of the host, say and show the same."""
-    described: int = 0
-    """The number of other objects that pages of the host describe."""
+    described: Sequence[str] = ()
+    """ARKs of other objects that pages of the host describe; a few, if there are many."""
 
     @property
     def _control_words(self) -> PageWords | None:
@@ -206,7 +207,7 @@ class ObjectFacts:
         """The words of absence on a short page without any description, where the pages of other objects have one."""
         answer, words = self.answer, self.answer.words
         is_bare = words.is_short and not answer.is_record and not answer.kernel_values
-        if not is_bare or self.described < ENOUGH_PAGES:
+        if not is_bare or len(self.described) < ENOUGH_DESCRIBED:
             return None
         return words.known_phrase or quirks().tombstone.first_in(plain(". ".join((words.title, *words.headings))))
 
@@ -327,7 +328,7 @@ class ObjectFacts:
         if is_idle and words.unused_host:
             return words.unused_host
         is_compared = self.reply in (ControlContrast.REFUSED_THERE, ControlContrast.ANOTHER)
-        may_be_title = is_compared and words.is_titled_by_word and words.says_more(self.own_words)
+        may_be_title = words.is_titled_by_word and is_compared and words.says_more(self.own_words)
         if words.is_titled_absent and not may_be_title:
             return words.not_found_in_title
         return words.first_absence(self.own_words, self.answer.ark.name, self._control_words)

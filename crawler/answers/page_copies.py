@@ -13,8 +13,7 @@ from crawler.model.crawl_requests import has_session_id
 from extractors.model.ark import Ark
 from extractors.model.urls import UrlParts, authority_of, split_url
 
-#: A page for this number of objects, each at another address of the host, shows none of them. A host that describes this
-#: number of objects describes its objects.
+#: A page for this number of objects, each at another address of the host, shows none of them.
 ENOUGH_PAGES = 2
 #: Words with digits that change with each request: times, durations, keys. Others identify things.
 _PASSING = re.compile(r"\d{1,2}:\d\d\S*|\d{4}-\d\d-\d\dt\S+|0[.,]\d+|\d{9,}|(?=.*[a-f])[0-9a-f-]{8,}|\w{16,}")

@@ -6,7 +6,7 @@ is judged by its answers and the shared facts of the run.
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -15,6 +15,7 @@ from operator import attrgetter
 from typing import NoReturn
 
 from crawler.answers.facts import AnswerFacts
+from crawler.answers.object_facts import ENOUGH_DESCRIBED
 from crawler.asking.probes import resolver_or_host
 from crawler.model.observations import (
     CitedMention,
@@ -336,11 +337,17 @@ class RunJudge:
         self._on_bug = on_bug
         self._evidence = evidence_of_targets(asked, self._background.readings)
         objects: dict[str, set[Ark]] = defaultdict(set)
+        described: dict[str, set[Ark]] = defaultdict(set)
         for ark, url in asked:
-            if url in reached and reached[url].is_redirected:
-                objects[reached[url].url].add(ark.base)
-        self._described = Counter(authority_of(page.url) for page in reached.values() if page.describes)
-        """The numbers of pages that describe an object, by host."""
+            page = reached.get(url)
+            if page is None:
+                continue
+            if page.is_redirected:
+                objects[page.url].add(ark.base)
+            if page.describes and len(of_host := described[authority_of(page.url)]) <= ENOUGH_DESCRIBED:
+                of_host.add(ark.base)
+        self._described = described
+        """The first objects that pages of a host describe, by host: as many as a verdict on any object needs."""
         self._objects = {url: arks for url, arks in objects.items() if len(arks) > 1}
         """The objects whose ARKs are redirected to one URL; parts of one object count once."""
 
@@ -402,7 +409,7 @@ class RunJudge:
             tls=self._tls,
             neighbours=len(self._objects.get(written.final_url, set()) - {ark.base}),
             copies=self._copies(answer_set),
-            described=self._described[authority_of(written.final_url)],
+            described=sorted(map(str, self._described[authority_of(written.final_url)] - {ark.base})),
             earlier=tuple(answer_set.earlier),
             policies=self._shared.policies,
             own_path=self._shared.paths.get(origin_of(written.asked_url)) if written.is_unknown else None,

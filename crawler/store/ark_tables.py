@@ -121,6 +121,7 @@ class ArkTables(Database):
         """Return the pages at the end of chains with a success by request URL; of several attempts, the last counts."""
         observation = schema.observation.c
         labels = (func.json_type(observation.facts, f"$.kernel_values.{label}") for label in DESCRIBING)
+        is_record = observation.record.is_not(None) & func.json_type(observation.record, "$.error").is_(None)
         labelled = sum((label.is_not(None).cast(Integer) for label in labels), literal(0))
         query = (
             select(
@@ -128,7 +129,7 @@ class ArkTables(Database):
                 observation.status,
                 observation.final_url,
                 (observation.hop_count > 0).label("is_redirected"),
-                or_(observation.record.is_not(None), labelled >= TELLING).label("describes"),
+                or_(is_record, labelled >= TELLING).label("describes"),
             )
             .where(observation.run_id == run_id, observation.question == Question.OBJECT)
             .order_by(observation.request_url, observation.attempt)

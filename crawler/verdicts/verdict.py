@@ -166,8 +166,8 @@ class VerdictContext:
     """The number of ARKs of other objects that ended at the same URL."""
     copies: Mapping[str, int] = field(default_factory=dict)
     """The numbers of other objects with the same answer at another address of the host, by its `page_digest`."""
-    described: int = 0
-    """The number of other objects that pages of the same host describe."""
+    described: Sequence[str] = ()
+    """ARKs of other objects that pages of the same host describe; a few, if there are many."""
     earlier: Sequence[Observation] = ()
     """Earlier attempts at the same questions."""
     policies: Mapping[str, AnswerFacts] = field(default_factory=dict)

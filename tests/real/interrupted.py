@@ -332,7 +332,6 @@ _OF_TIME_OR_COST = (
 #: Durations of attempts in the evidence of a verdict.
 HOW_LONG = r"(?<=times) (?:over \d+ s|within a second)"
 
-
 #: Tables that hold all that is published of a run; the others count and compare their rows.
 _LISTINGS = ("summary", "documents", "repairs", "hosts", "failures", "arks", "citations")
 

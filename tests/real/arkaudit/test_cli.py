@@ -551,7 +551,6 @@ def test_run_reports_and_report_repeats_it_byte_for_byte(tmp_path: Path) -> None
 
 OK = b"HTTP/1.1 200 OK\r\n"
 
-
 ODD_ANSWERS = {
     "a charset that breaks the library's parser": OK + b"Content-Type: a/b; charset*0=a; charset*=b\r\n\r\nx",
     "two lengths": OK + b"Content-Length: 5\r\nContent-Length: 7\r\n\r\nhello",

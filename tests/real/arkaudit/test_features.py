@@ -16,7 +16,6 @@ from tests.unit.arkaudit.test_features import COMMANDS_OF, ROOT
 
 PACKAGES = ("arkaudit", "crawler", "extractors", "reports")
 
-
 FEATURE_COMMANDS = set().union(*COMMANDS_OF.values())
 
 

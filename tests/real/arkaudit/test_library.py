@@ -26,7 +26,6 @@ from tools.demo.show import loopback_audit
 
 ROOT = Path(__file__).parents[3]
 
-
 #: The settings of `ON_LOOPBACK` as keys of a configuration.
 QUICK = {"politeness.delay": 0, "politeness.backoff": 0, "network.only_routed": True}
 

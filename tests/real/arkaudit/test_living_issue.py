@@ -33,10 +33,8 @@ Config, Notify = models()["Config"], models()["Notify"]
 
 TOKEN = "ghp_secret"
 
-
 #: The account of the token.
 OWN = "auditor"
-
 
 #: Characters that GitHub takes.
 MOST_CHARS = 65_536

@@ -10,7 +10,6 @@ from tests.real.loopback import ON_LOOPBACK, RawServer, json_lines, reply, run_c
 
 ARK = "ark:/12x45/x5"
 
-
 LINE = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z (DEBUG|INFO|WARNING|ERROR|CRITICAL) [a-z_.]+: .+")
 
 

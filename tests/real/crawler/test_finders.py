@@ -31,7 +31,6 @@ PAGES: dict[str, Page] = {
 
 LISTED = sitemap(*(f"{HOME}{name}" for name in ("p", "q", "r", "old")))
 
-
 FOUND_ON = {
     "": None, "p": HOME, "way": HOME, "q": f"{HOME}p", "end": f"{HOME}p", "old": f"{HOME}way", "new": f"{HOME}way",
     "r": MAP, "z": f"{HOME}q", "y": f"{HOME}new",

@@ -41,9 +41,7 @@ from tests.unit.crawler.test_throttle import Log, run, throttle
 
 PAGE = reply(body="<title>An object</title><p>Forty leaves, with drawings.")
 
-
 INTERVAL_S = 0.4
-
 
 #: Tolerance between the kernel's clock of arrivals and our clock of departures, in seconds.
 TOLERANCE_S = 0.01

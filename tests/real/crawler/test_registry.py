@@ -21,12 +21,9 @@ from tests.vectors import vectors
 
 cache = test_registry.cache
 
-
 ETAG = '"5d8c72a5edda8d6a:0"'
 
-
 UPDATE = ("registry", "update", *ON_LOOPBACK)
-
 
 HEAD = b"HTTP/1.1 200 OK\r\n\r\n"
 

@@ -21,7 +21,6 @@ Command = Callable[..., CompletedProcess[str]]
 
 HOST = "ark.library.example"
 
-
 PAGE = f"http://{HOST}/citing"
 
 
@@ -132,7 +131,6 @@ def test_a_log_that_is_not_there_or_not_for_this_command_is_one_line(tmp_path: P
 # -- privacy
 
 _ADDRESSES = ("203.0.113.", "198.51.100.", "2001:db8", "2001%3Adb8", "192.0.2.")
-
 
 _OF_VISITORS = (*_ADDRESSES, "secretuser", "s3cret", "C00KIE", "anna:pw", "user=anna", "Anna Maria", "X11; Linux")
 

@@ -12,7 +12,6 @@ from tests.unit.crawler.test_robots import _large_rules
 
 PAGE = reply(body="<title>An object</title><p>Forty leaves, with drawings.")
 
-
 FORBIDDING = reply(body="User-agent: *\nDisallow: /", media_type="text/plain")
 
 
@@ -94,7 +93,6 @@ def test_rules_behind_a_redirect_count() -> None:
 
 
 _RULES = "User-agent: *\nDisallow: /"
-
 
 _GZIP = "Content-Encoding: gzip\r\n"
 

@@ -13,9 +13,7 @@ from tests.real.loopback import run_command, select
 
 WHOLE = "See ark:/81985/x5k3 and ark:/81985/b7q2 there.\n"
 
-
 BROKEN = "Kept as ark:/81985/x5\nk3 in the vault.\n"
-
 
 ENDED = "Kept as ark:/81985/b7q2\n4 times a year.\n"
 

@@ -19,7 +19,6 @@ from tests.unit.extractors.test_pdf_reader import typeset
 
 P = ParamSpec("P")
 
-
 R = TypeVar("R")
 
 
@@ -60,7 +59,6 @@ def test_a_crawl_of_files_keeps_the_same_with_any_number_of_processes(tmp_path: 
 # -- fetched documents
 
 _PROSE = "<p>Forty leaves, with drawings of the harbour of Livorno, and a map that is folded.</p>\n" * 800
-
 
 _PDFS = [
     typeset(*([(72, 700 - 14 * line, f"See ark:/12148/bpt6k10{number}73{line:02}t.") for line in range(15)],) * 2)

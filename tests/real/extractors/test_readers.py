@@ -54,9 +54,7 @@ print(*(finding.kind for finding in getattr(office_reader, sys.argv[1])(data).fi
 
 CELLS = "<c t='s'><v>0</v></c>"
 
-
 STRING = {"xl/sharedStrings.xml": f"<sst><si><t>{'x' * 2**20}</t></si></sst>"}
-
 
 ROWS = "<table:table-row table:number-rows-repeated='999999999'/>"
 

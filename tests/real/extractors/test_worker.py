@@ -26,9 +26,7 @@ from tests.unit.extractors.test_pdf_reader import FIXTURES, WHOLE, texts
 
 ROOT = Path(__file__).parents[3]
 
-
 LONG_S = 600
-
 
 ON_POSIX = pytest.mark.skipif(sys.platform == "win32", reason="there are no such limits on Windows")
 

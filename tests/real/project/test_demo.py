@@ -189,7 +189,6 @@ def test_no_letter_of_the_demo_contradicts_itself(demo: DemoRun) -> None:
 
 EXAMPLES = Path(__file__).parents[3] / "docs" / "examples"
 
-
 #: The others also report unreachable hosts, in words that depend on the time of the requests.
 ALWAYS_THE_SAME = ("naans.csv", "citations.csv", "documents.csv", "services.csv")
 

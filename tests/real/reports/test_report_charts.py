@@ -20,7 +20,6 @@ from tests.unit.reports import test_report_charts
 
 charts = test_report_charts.charts
 
-
 frames = test_report_charts.frames
 
 

@@ -11,7 +11,6 @@ from arkaudit.cli import cli
 
 ROOT = Path(__file__).parents[3]
 
-
 DOCUMENTATION = "".join(path.read_text("utf-8") for path in [ROOT / "README.md", *(ROOT / "docs").glob("*.md")])
 
 

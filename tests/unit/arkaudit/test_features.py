@@ -11,7 +11,6 @@ from arkaudit.hooks import PROJECT, plugins
 
 ROOT = Path(__file__).parents[3]
 
-
 COMMANDS_OF = {
     name.removeprefix(f"{PLACE}."): set(feature.commands() if hasattr(feature, "commands") else ())
     for name, feature in plugins().list_name_plugin()

@@ -60,7 +60,6 @@ def test_text_after_a_deleted_mark_stays() -> None:
 
 URL = "https://n2t.net/ark:12148/btv1b8449691v"
 
-
 NEWS = News(7, "2026-11-21T10:00:00", compared_run=6)
 
 

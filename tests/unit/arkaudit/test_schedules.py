@@ -105,7 +105,6 @@ def test_pipe_is_no_last_run(tmp_path: Path) -> None:
 
 NOW = datetime(2026, 11, 27, 12, tzinfo=UTC)
 
-
 NEXT_YEAR = "2027-11-27T03:00:00+00:00"
 
 

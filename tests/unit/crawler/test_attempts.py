@@ -24,9 +24,7 @@ from tests.vectors import vectors
 
 NOON = "2026-11-21T12:00:00.000+00:00"
 
-
 URL = "https://n2t.net/ark:/12x45/x5"
-
 
 PATIENCE = Patience(attempts=3, backoff_s=2.0, longest_wait_s=60.0)
 

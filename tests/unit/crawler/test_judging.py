@@ -16,11 +16,10 @@ from crawler.store.store import Store
 from crawler.verdicts.remarks import own_findings
 from extractors.find import find_arks
 from extractors.model.ark import Ark
-from tests.unit.crawler.test_verdict import observation
+from tests.unit.crawler.test_verdict import URL, facts, observation
 from tests.vectors import vectors
 
 R = "https://r.example/"
-
 
 AT = "2026-11-21T00:00:00.000+00:00"
 
@@ -122,6 +121,39 @@ def test_page_of_several_objects_at_several_addresses_proves_nothing(vector: dic
     judged = verdicts([target(str(one.ark)) for one in seen], [*seen, *controls])
     expected = "undetermined" if vector["copies"] else "resolved"
     assert {verdict.object.outcome for verdict in judged} == {expected}
+
+
+def test_store_and_facts_agree_on_which_pages_describe_an_object() -> None:
+    described = set()
+    with Store.open(None) as store:
+        for row in vectors("verdicts"):
+            vector = row.values[0]
+            answer = facts(Question.OBJECT, vector["answers"]["object"], vector.get("url", URL))
+            run = begin_run(store)
+            store.record(run, [answer.seen])
+            pages = store.reached_pages(run).values()
+            assert [page.describes for page in pages] == [
+                answer.is_record or answer.tells_of_object
+            ] * answer.is_success
+            described |= {page.describes for page in pages}
+    assert described == {True, False}
+
+
+def test_parts_of_one_object_are_not_several_described_objects() -> None:
+    record = "<title>Atlas</title><dl><dt>Creator<dd>Rossi<dt>Date<dd>1784</dl>"
+    pages = {
+        "x5": record,
+        "x5/f1": record,
+        "x5/f2": record,
+        "x7": "<title>Haven</title><p>Dit blad is niet langer hier.",
+    }
+    seen = [
+        landing_hop(f"ark:12x45/{name}", f"https://land.example/{name}", type="text/html", body=page)
+        for name, page in pages.items()
+    ]
+    assert {verdict.object.outcome for verdict in verdicts([target(str(one.ark)) for one in seen], seen)} == {
+        "resolved"
+    }
 
 
 def test_page_without_description_among_described_pages_proves_nothing() -> None:

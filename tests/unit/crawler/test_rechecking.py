@@ -17,7 +17,6 @@ from extractors.model.ark import beginning_of
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
 
-
 POLICY = RecheckPolicy()
 
 

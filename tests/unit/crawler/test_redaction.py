@@ -29,7 +29,6 @@ def test_a_short_word_is_left_in_the_pages_that_hold_it_by_chance() -> None:
 
 TOKEN = "S3cr3t/42+x"
 
-
 COOKIE = "c00kie/of+mine=="
 
 

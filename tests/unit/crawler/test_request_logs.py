@@ -16,7 +16,6 @@ from tests.vectors import vectors
 
 OURS = "https://ark.example.org/"
 
-
 BROWSER = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0"
 
 
@@ -94,7 +93,6 @@ def findings(path: Path) -> tuple[DocumentOutcome | Any, dict[str, str]]:
 
 
 LINE = combined_line("/ark:/12148/x5").encode()
-
 
 CUT_OFF = gzip.compress(LINE + os.urandom(9000).hex().encode() + b"\n")[:-9]
 

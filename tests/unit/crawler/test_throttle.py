@@ -29,13 +29,10 @@ from crawler.politeness.throttle import HostGivenUp, HostThrottle
 
 INTERVAL_S = 0.05
 
-
 #: The clock of the event loop and the one that is looked at differ by less.
 TOLERANCE_S = 0.002
 
-
 QUICK = Patience(attempts=3, backoff_s=0.0, longest_wait_s=5.0)
-
 
 HOST = "http://r.example/ark:/12x45/x5"
 

@@ -112,7 +112,7 @@ def verdict_on(vector: dict[str, Any]) -> Verdict:
                 for name, question in (("copies", Question.OBJECT), ("record_copies", Question.INFO))
                 if name in vector
             },
-            described=vector.get("described", 0),
+            described=vector.get("described", ()),
             earlier=[observation(Question(name), told, url) for name, told in vector.get("earlier", [])],
             tls={
                 (host, 443): TlsResult(host, 443, False, reason, "") for host, reason in vector.get("tls", {}).items()

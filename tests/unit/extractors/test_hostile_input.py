@@ -21,7 +21,6 @@ from tests.growth import LINEAR, growth, seconds
 
 ARK = "ark:/12148/bpt6k107371t"
 
-
 AT = "2026-11-21T10:00:00+00:00"
 
 
@@ -35,7 +34,6 @@ def record(number: int, http: str, body: bytes) -> bytes:
 
 
 PACKED_OFTEN = record(1, f"Content-Encoding: {'gzip,' * 1000}\r\n", gzip.compress(ARK.encode()))
-
 
 PAGE = record(2, "", f"<p>{ARK}".encode())
 

@@ -15,7 +15,6 @@ from tests.growth import LINEAR, seconds
 
 LONG = "https://gallica.bnf.fr/ark:/12148/bpt6k107371t/f29.item"
 
-
 HEAD = b"From: Ada <ada@example.org>\nTo: b@example.org\nDate: Sun, 22 Nov 2026 10:00:00 +0000\n"
 
 

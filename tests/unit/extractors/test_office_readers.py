@@ -20,7 +20,6 @@ from tests.vectors import FOLDER, vectors
 
 FIXTURES = Path(__file__).parents[2] / "fixtures" / "office"
 
-
 READERS = {
     "text.docx": read_docx,
     "text.odt": read_odt,
@@ -233,7 +232,6 @@ ELEMENTS = [
 
 
 FIELD_CHARACTERS = [f'<w:fldChar w:fldCharType="{kind}"/>' for kind in ("begin", "separate", "end")]
-
 
 WORD_PIECES = ["x", *FIELD_CHARACTERS, "<w:vertAlign w:val='superscript'/>"]
 

@@ -22,12 +22,9 @@ from tests.vectors import vectors
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"
 
-
 CATALOG = b"<</Type/Catalog/Pages 2 0 R/Outlines 6 0 R>>"
 
-
 ONE_PAGE = b"<</Type/Pages/Kids[3 0 R]/Count 1>>"
-
 
 PAGE = (
     b"<</Type/Page/Parent 2 0 R/MediaBox[0 0 300 200]/Contents 4 0 R/Annots 5 0 R"
@@ -36,7 +33,6 @@ PAGE = (
 
 
 NOTHING = b"null"
-
 
 LINE_END_HYPHEN = "\ufffe"  # a noncharacter: Unicode has no name for it
 
@@ -415,7 +411,6 @@ PACKET = (
 
 
 METADATA = stream(zlib.compress(PACKET), entries=b"/Type/Metadata/Subtype /XML/Filter/FlateDecode")
-
 
 PACKED = pages(text_line(72, 700, "x"), entries=b"/Metadata 7 0 R", more=[METADATA])
 

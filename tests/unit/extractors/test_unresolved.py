@@ -18,28 +18,20 @@ from extractors.wraps.rules import NEAR_CHARS, Confidence
 #: Doubtful alone: the text after it may be a part of the name, or a word of the sentence.
 BROKEN = "see ark:/76543/pf5\nb4x there"
 
-
 LONG = Ark.parse("ark:76543/pf5b4x")
 
-
 SHORT = Ark.parse("ark:76543/pf5")
-
 
 #: Evidence that settles it.
 JOINS = Evidence.from_arks([LONG], frozenset({LONG}))
 
-
 ENDS = Evidence.from_arks([SHORT], frozenset({SHORT}))
-
 
 WHOLE_TARGET = Ark.parse("ark:81985/x5k3b4q7")
 
-
 _NUMBERS = st.integers(0, 99)
 
-
 _PLACES = st.lists(_NUMBERS, max_size=3).map(tuple)
-
 
 BLOCKS = st.builds(
     Block,

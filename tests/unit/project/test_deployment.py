@@ -16,7 +16,6 @@ from tools import release_check, release_links
 
 ROOT = Path(__file__).parents[3]
 
-
 TOOLS = Path(sys.executable).parent
 
 

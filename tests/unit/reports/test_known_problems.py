@@ -30,7 +30,6 @@ from tests.vectors import vectors
 
 TODAY = date(2026, 11, 28)
 
-
 HEADINGS = ",".join(COLUMNS)
 
 

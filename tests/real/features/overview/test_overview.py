@@ -13,7 +13,6 @@ from tests.unit.features.overview.test_overview import rows_of
 
 config = test_overview.config
 
-
 site = test_overview.site
 
 

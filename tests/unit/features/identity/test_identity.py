@@ -18,7 +18,6 @@ from tests.vectors import vectors
 
 AGENT = "https://library.example/.well-known/http-message-signatures-directory"
 
-
 #: RFC 9421, B.1.4: a key for tests.
 TEST_KEY = ed25519.Ed25519PrivateKey.from_private_bytes(
     base64.urlsafe_b64decode("n4Ni-HpISpVObnQMW0wOhCKROaIKqKtW_2ZYb2p9KcU=")

@@ -24,7 +24,6 @@ from tests.unit.crawler.test_history import GUIDE, ONE, OTHER, audit
 
 NOW = datetime(2026, 6, 1, 12, tzinfo=UTC)
 
-
 CONFIGURATION = """
 [audits.theses]
 schedule = "0 3 * * *"
