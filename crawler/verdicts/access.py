@@ -343,7 +343,7 @@ _SPECIAL_PAGES = (
         lambda facts: [
             *_grounds(facts),
             f"the page says {facts.notice_among_described!r}, and does not describe an object",
-            f"pages of other objects at the host describe these ({', '.join(facts.described)})",
+            f"the host describes other objects ({', '.join(facts.described)})",
         ],
     ),
     _success(

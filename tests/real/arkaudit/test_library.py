@@ -1,4 +1,4 @@
-"""The library for scripts and notebooks: its imports, their cost, and its differences from the command."""
+"""The library in scripts: what it imports, and its documents and verdicts compared with the command."""
 
 import asyncio
 import io

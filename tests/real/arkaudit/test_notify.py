@@ -1,4 +1,4 @@
-"""Notifications of changes by a run: by a file, a command, a real mail server; repeated after a failure."""
+"""Notifications by a file, a command, a mail server and a webhook; repeated after a failure."""
 
 import json
 import sqlite3

@@ -1,4 +1,4 @@
-"""The finder of a document follows from the links between documents, not from the order of answers."""
+"""Finders in crawls: the same whatever is answered last, and after a kill."""
 
 import random
 import signal

@@ -1,4 +1,4 @@
-"""Stores of strangers: values that no store holds, links, pipes and devices next to one, and stores cut off."""
+"""What commands say about hard links and obstacles next to a store."""
 
 import os
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The Maptr procedure, in tables and against a name server on loopback."""
+"""The Maptr procedure against a name server on loopback."""
 
 import socket
 import threading

@@ -1,4 +1,4 @@
-"""Due ARKs, their times and their order: even load, the oldest check first, no host before its turn."""
+"""`arkaudit recheck`: due ARKs, selections, resumption after a kill, and mistakes."""
 
 import shlex
 import time

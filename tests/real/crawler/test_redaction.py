@@ -1,4 +1,4 @@
-"""Secrets are removed from all texts that repeat them."""
+"""A secret that a host repeats reaches no store, log or report."""
 
 import gzip
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The copy of the NAAN registry: fetched from real servers on loopback, never replaced by less, shown as it is."""
+"""The NAAN registry from servers on loopback: cached, revalidated, and never replaced by less."""
 
 import gzip
 import json

@@ -1,4 +1,4 @@
-"""Logs of web servers as a source: request targets and referrers, without personal data."""
+"""Access logs as a source of audits and checks, without personal data in any output."""
 
 import gzip
 from collections.abc import Callable, Iterator

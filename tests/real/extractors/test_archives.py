@@ -1,4 +1,4 @@
-"""Archives as their documents: the content, the cost of damage, and the limits that every archive meets."""
+"""Archives that are made to take time, memory or disk."""
 
 import ast
 import bz2

@@ -1,4 +1,4 @@
-"""The CPU time of one document: mentions found before it is up are kept, and a finding names the place."""
+"""The CPU time of a document in processes that read."""
 
 from functools import partial
 

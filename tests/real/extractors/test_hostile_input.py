@@ -1,4 +1,4 @@
-"""Hostile input is read in time and memory bounded by its size, and one file harms no other."""
+"""Which process reads a document, and that no document harms others."""
 
 import io
 import json

@@ -1,4 +1,4 @@
-"""Concurrent iterators give their items in the order in which the iterators began."""
+"""Crawls keep the same with any number of processes that read."""
 
 import asyncio
 import io

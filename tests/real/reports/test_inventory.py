@@ -1,4 +1,4 @@
-"""The institution's own list of its ARKs: read strictly, and compared with a store without false alarms."""
+"""An inventory in an audit over real sockets, and mistakes in it."""
 
 from pathlib import Path
 from typing import Any

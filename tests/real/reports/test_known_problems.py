@@ -1,4 +1,4 @@
-"""The list of known problems: its rows, its file, and the reports that read it."""
+"""Known problems in reports, checks, extraction and notifications."""
 
 import json
 import os

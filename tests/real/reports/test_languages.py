@@ -1,4 +1,4 @@
-"""Reports in four languages: catalogues without a gap, letters with the same facts, a page that speaks all of them."""
+"""The language of a page: chosen by option, configuration, browser or reader."""
 
 import json
 from collections.abc import Iterator

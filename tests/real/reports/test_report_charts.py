@@ -1,4 +1,4 @@
-"""The charts over time of several runs: their data, their words and numbers, and their drawing."""
+"""The charts of a report, drawn in a browser."""
 
 import json
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""A report as files: the same bytes every time, whole or not at all, and safe to open in a spreadsheet."""
+"""Reports on disks that refuse: read-only folders, stores on read-only media, no memory."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""The command's contract: rows, streams and exit codes, as a user meets them."""
+"""Help of the commands: an example in each, options in groups, one option for one thing."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""`--dry-run` forecasts the hosts, requests and duration of a run; nothing is sent or written."""
+"""The forecast of a run: its duration, and the requests that are counted."""
 
 from arkaudit.audits.forecast import HostLoad, loads_of_arks, loads_of_crawl
 from extractors.model.ark import Ark

@@ -1,4 +1,4 @@
-"""A feature is a folder: without it, the other commands, an audit and the import contracts work."""
+"""Features implement hooks, and ARCHITECTURE.md names each."""
 
 from importlib import import_module
 from pathlib import Path

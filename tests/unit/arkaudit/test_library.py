@@ -1,4 +1,4 @@
-"""The library for scripts and notebooks: its imports, their cost, and its differences from the command."""
+"""The library for scripts and notebooks: its public names, errors, frames and tables."""
 
 import importlib
 from pathlib import Path

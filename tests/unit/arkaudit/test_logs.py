@@ -1,4 +1,4 @@
-"""The log: one line for each event, for people or for programs, with the facts that a bug report needs."""
+"""Secrets of proxies and services in texts of the configuration."""
 
 import io
 import logging

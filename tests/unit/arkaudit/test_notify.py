@@ -1,4 +1,4 @@
-"""Notifications of changes by a run: by a file, a command, a real mail server; repeated after a failure."""
+"""The texts of notifications, and the changes that a channel was not told yet."""
 
 from dataclasses import replace
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Named audits that are run when they are due, by real processes: once each, alone, and on after a kill."""
+"""The configuration of named audits, and the file that notes their last run."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""A host's certificate is probed once a day for all runs of a store, and every run keeps the result it used."""
+"""Results of certificate probes in a store: which are reused on the same day."""
 
 from pathlib import Path
 from typing import Any

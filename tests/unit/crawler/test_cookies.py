@@ -1,4 +1,4 @@
-"""Auditing one's own repository with the cookies of a browser: sent to that host alone, and kept nowhere."""
+"""Cookies of a file: chosen by host, encryption and date."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""The history of an ARK in the store, and as `arkaudit explain` prints it."""
+"""The history of an ARK in the store."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta

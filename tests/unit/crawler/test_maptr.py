@@ -1,4 +1,4 @@
-"""The Maptr procedure, in tables and against a name server on loopback."""
+"""The Maptr procedure by tables of answers."""
 
 from crawler.model.registry import MOST_NAMES, Naptr, resolvers, with_resolvers
 from extractors.model.ark import Ark

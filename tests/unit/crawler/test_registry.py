@@ -1,4 +1,4 @@
-"""The copy of the NAAN registry: fetched from real servers on loopback, never replaced by less, shown as it is."""
+"""The copy of the NAAN registry as a file: complete, with its provenance, never half-written."""
 
 import json
 import threading

@@ -1,4 +1,4 @@
-"""Logs of web servers as a source: request targets and referrers, without personal data."""
+"""Lines of access logs: request targets and public parts of referrers."""
 
 import gzip
 import os

@@ -1,4 +1,4 @@
-"""robots.txt as RFC 9309 has it, also where it can't be had."""
+"""Rules of robots.txt as values: their groups, and the time that they take."""
 
 import random
 

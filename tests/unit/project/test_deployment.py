@@ -1,4 +1,4 @@
-"""How arkaudit is run by others: the image, the action, the hook, the workflows."""
+"""Versions and metadata of a release, and the content of the image."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The documentation as a site, and as manual pages."""
+"""Pages of the documentation compared with the code: generated parts, names, settings, kinds of sources."""
 
 import inspect
 import re

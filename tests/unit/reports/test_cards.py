@@ -1,4 +1,4 @@
-"""The cards of causes to act on: letters in plain words, addressees, and commands that keep their promise."""
+"""The cards of causes to act on: letters in plain words, addressees, and safe commands."""
 
 import re
 import shlex

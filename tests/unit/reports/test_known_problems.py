@@ -1,4 +1,4 @@
-"""The list of known problems: its rows, its file, and the reports that read it."""
+"""The list of known problems: its rows and its file."""
 
 import csv
 import io

@@ -1,4 +1,4 @@
-"""Reports in four languages: catalogues without a gap, letters with the same facts, a page that speaks all of them."""
+"""Reports in four languages: catalogues without a gap, and the form of numbers and days."""
 
 import ast
 import re

@@ -1,4 +1,4 @@
-"""The charts over time of several runs: their data, their words and numbers, and their drawing."""
+"""The charts over time of several runs: their data, their sentences, and the numbers next to them."""
 
 import pandas as pd
 import pytest

@@ -1,4 +1,4 @@
-"""The page: its content and words, its limits, and its behaviour in a real browser."""
+"""The page of a report: its content, words, order and limits."""
 
 import base64
 import gzip

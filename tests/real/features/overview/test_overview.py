@@ -1,4 +1,4 @@
-"""The overview of all audits: a page, feeds and that agree with the reports, from sound and faulty stores."""
+"""The command `overview`, and its page in a browser."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Conformance of resolvers: one that does all, and others that break one requirement each, over real sockets."""
+"""Outcomes of requirements by given answers."""
 
 from typing import Any
 

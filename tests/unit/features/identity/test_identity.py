@@ -1,4 +1,4 @@
-"""Signed requests as a host sees them, verified by code that shares nothing with the signer."""
+"""Signatures of requests by the vectors of RFC 9421 and the drafts."""
 
 import base64
 import json

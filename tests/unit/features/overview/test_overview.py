@@ -1,4 +1,4 @@
-"""The overview of all audits: a page, feeds and that agree with the reports, from sound and faulty stores."""
+"""The overview of all audits: a page and feeds that agree with the reports, from sound and faulty stores."""
 
 import re
 from dataclasses import replace
