@@ -14,6 +14,7 @@ from arkaudit.commands.options import (
     config_of,
     dry_run_option,
     fail_on_option,
+    lines_of,
     repeatable,
     request_options,
     resume_option,
@@ -22,7 +23,7 @@ from arkaudit.commands.options import (
     verdict_format_option,
 )
 from arkaudit.hooks import ArkSource, plugins
-from arkaudit.output.exits import after_check, also_in, check_total, end_interrupted, exit_on, print_ending
+from arkaudit.output.exits import after_check, also_in, check_total, end_interrupted, exit_on, print_ending, say
 from extractors.model.errors import UserMistake
 
 if TYPE_CHECKING:
@@ -87,6 +88,9 @@ def check(
     if source is not None and (arks or inventory is not None):
         raise UserMistake(f"{from_file} is checked alone: check other ARKs by another command")
     if not asked and not (source is not None and source.has_arks):
+        if from_file == "-" and inventory is None:
+            say("nothing to check: there is no ARK on standard input")
+            return
         empty = " and ".join(str(file) for file in (from_file, inventory) if file is not None)
         of_these = f" of {selection.words}" if selection else ""
         why = f"there is no ARK in {empty}{of_these}"
@@ -149,18 +153,6 @@ def _requests_in_logs(source: str | None, config: Config) -> dict[str, list[str]
     if not asked:
         raise UserMistake(f"nothing to check: there is no request for an ARK in {source}")
     return {url: [f"{page} ({count})" for page, count in pages.most_common()] for url, pages in asked.items()}
-
-
-def lines_of(source: str | None) -> dict[int, str]:
-    """Return the non-empty lines of a file, or of standard input, by line number. Raises `UserMistake`."""
-    if source is None:
-        return {}
-    try:
-        text = sys.stdin.read() if source == "-" else Path(source).read_text("utf-8-sig", "replace")
-    except OSError as problem:
-        raise UserMistake(f"{source} can't be read: {problem.strerror}") from None
-    numbered = enumerate(map(str.strip, text.splitlines()), start=1)
-    return {number: line for number, line in numbered if line}
 
 
 def _arks_of_inventory(path: Path | None, selection: ArkSelection) -> list[str]:

@@ -59,7 +59,7 @@ if TYPE_CHECKING:
 @request_options
 def extract(
     places: tuple[str, ...],
-    from_file: Path | None,
+    from_file: str | None,
     form: str | None,
     all_columns: bool,
     unique: bool,
@@ -77,7 +77,8 @@ def extract(
     arkaudit extract thesis.pdf
     arkaudit extract --unique papers/ > arks.txt
     arkaudit extract --format csv papers/ > arks.csv
-    """
+    git diff --name-only -z main -- '*.md' | arkaudit extract --from -
+    """  # fmt: skip
     from arkaudit.audits.extracting import CountedDocument, ExtractTotal, documents, report_findings
     from arkaudit.output import logs
     from arkaudit.output import output_rows as rows
@@ -86,7 +87,12 @@ def extract(
     from extractors.mentions.rows import ALL_COLUMNS, MAIN_COLUMNS
     from reports.store.known_problems import NOTHING_KNOWN
 
-    places = (*places, *listed_places(from_file)) if from_file is not None else places
+    places = (*places, *listed_places(from_file))
+    if from_file == "-" and "-" in places:
+        raise UserMistake("standard input is the list of documents (--from -), so it can't be a document too")
+    if from_file == "-" and not places:
+        say("nothing to read: standard input names no document")
+        return
     if not places:
         raise UserMistake("nothing to read: give files, folders or URLs, or --from FILE")
     if unique and form:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from importlib.util import find_spec
@@ -174,29 +175,45 @@ crawl_options = with_options(jobs_option, setting_options("crawl"))
 from_places_option = click.option(
     "--from",
     "from_file",
-    type=click.Path(path_type=Path, dir_okay=False),
-    help="Read the names of documents from a file, one per line; it may be compressed (.gz).",
+    metavar="FILE",
+    help="Read the names of documents from a file, or from standard input (-), one per line; it may be compressed "
+    "(.gz).",
 )
 """The option for a file that names documents."""
 
 
-def listed_places(path: Path) -> list[str]:
-    """Return the non-empty lines of a file, which may be compressed by gzip. Raises `UserMistake`."""
+def lines_of(source: str | None, *, errors: str = "replace") -> dict[int, str]:
+    """Return the non-empty lines of a file, or of standard input (``-``), by line number; none without a *source*.
+
+    The file may be compressed by gzip. NUL ends lines if there is any, as in the output of ``git diff -z``. *errors* is
+    that of `bytes.decode`. Raises `UserMistake`.
+    """
     import gzip
     import zlib
 
     from extractors.archives.compression import SIGNATURES, Compression
 
+    if source is None:
+        return {}
     try:
-        data = path.read_bytes()
+        data = sys.stdin.buffer.read() if source == "-" else Path(source).read_bytes()
         is_packed = data.startswith(SIGNATURES[Compression.GZIP])
-        text = (gzip.decompress(data) if is_packed else data).decode("utf-8-sig", "surrogateescape")
+        text = (gzip.decompress(data) if is_packed else data).decode("utf-8-sig", errors)
     except (OSError, EOFError, zlib.error) as problem:
-        raise UserMistake(f"{path} can't be read: {getattr(problem, 'strerror', None) or problem}") from None
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
-    if not lines:
-        raise UserMistake(f"{path} is empty")
-    return lines
+        raise UserMistake(f"{source} can't be read: {getattr(problem, 'strerror', None) or problem}") from None
+    lines = text.split("\0") if "\0" in text else text.splitlines()
+    return {number: line for number, line in enumerate(map(str.strip, lines), start=1) if line}
+
+
+def listed_places(source: str | None) -> list[str]:
+    """Return the names of documents in a file, or on standard input, as `lines_of`; names are bytes, as in POSIX.
+
+    Raises `UserMistake`, also for an empty file.
+    """
+    places = list(lines_of(source, errors="surrogateescape").values())
+    if source not in (None, "-") and not places:
+        raise UserMistake(f"{source} is empty")
+    return places
 
 
 resume_option = click.option(

@@ -8,12 +8,12 @@ from typing import Any
 
 import click
 
-from arkaudit.commands.check_command import lines_of
 from arkaudit.commands.options import (
     GroupedCommand,
     asking_options,
     config_of,
     flag,
+    lines_of,
     repeatable,
     resume_option,
     store_file_option,

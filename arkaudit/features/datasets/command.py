@@ -67,7 +67,7 @@ def _check_workers(_: click.Context, __: click.Parameter, given: str | None) -> 
 @optional_config_option
 def dataset_make(
     places: tuple[str, ...],
-    from_file: Path | None,
+    from_file: str | None,
     out: str,
     part_size: int,
     workers: str | None,
@@ -85,7 +85,7 @@ def dataset_make(
     """
     from arkaudit.features.datasets.making import make_dataset, print_amount
 
-    places = (*places, *listed_places(from_file)) if from_file is not None else places
+    places = (*places, *listed_places(from_file))
     if not places:
         raise UserMistake("nothing to read: give files or folders, or --from FILE")
     if "-" in places:
