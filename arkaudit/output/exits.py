@@ -162,13 +162,16 @@ def handle_signals() -> None:
 
 
 def exit_on(fail_on: Sequence[str], tokens: Iterable[str], *, is_whole: bool = True) -> None:
-    """Exit with 1 if one of *tokens* is at least as severe as one of *fail_on* (`reports.tables.wording`).
+    """Exit with 1 if one of *tokens* is at least as severe as one of *fail_on* (`reports.tables.wording`), and say so.
 
     Otherwise exit with 3 unless *is_whole*.
     """
-    from reports.tables.wording import is_reached
+    from reports.tables.wording import reached_tokens
 
-    if is_reached((token for token in fail_on if token != NEVER), tokens):
+    chosen = [token for token in fail_on if token != NEVER]
+    if reached := reached_tokens(chosen, tokens):
+        options = " ".join(f"--fail-on {token}" for token in chosen)
+        say(f"exit code {EXIT_FINDING} because of {options}: there is {' and '.join(reached)}")
         sys.exit(EXIT_FINDING)
     if not is_whole:
         sys.exit(EXIT_UNFINISHED)

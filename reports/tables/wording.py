@@ -240,11 +240,11 @@ def at_least(token: str) -> frozenset[str]:
     return frozenset(serious for order in orders for serious in order)
 
 
-def is_reached(fail_on: Iterable[str], occurring: Iterable[str]) -> bool:
-    """Return True if a token in *occurring* is at least as serious as one in *fail_on*.
+def reached_tokens(fail_on: Iterable[str], occurring: Iterable[str]) -> list[str]:
+    """Return the distinct tokens in *occurring* that are at least as serious as one in *fail_on*, in order.
 
-    >>> is_reached(["dns"], ["resolved", "broken"]), is_reached(["confirmed-broken"], ["broken"])
-    (True, False)
+    >>> reached_tokens(["dns"], ["resolved", "broken"]), reached_tokens(["confirmed-broken"], ["broken"])
+    (['broken'], [])
     """
     serious = frozenset(token for asked in fail_on for token in at_least(asked))
-    return not serious.isdisjoint(occurring)
+    return [token for token in dict.fromkeys(occurring) if token in serious]

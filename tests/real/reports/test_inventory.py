@@ -37,8 +37,9 @@ def test_empty_partial_report_is_reported(tmp_path: Path) -> None:
         (("--document", "nowhere/*"), "no ARK of this run matches documents nowhere/*"),
     ):
         done = run_command("report", "--store", store, *options, "--fail-on", "broken")
-        *said, _ = done.stderr.splitlines()
+        said = [line for line in done.stderr.splitlines() if " matches " in line]
         assert said == ([f"arkaudit: {words}"] if words else [])
+        assert ("exit code 1 because of --fail-on broken: there is broken" in done.stderr) == (done.returncode == 1)
 
 
 # -- the command

@@ -8,7 +8,7 @@ import pytest
 
 from crawler.history.ark_status import ArkState, EventKind
 from crawler.model.observations import FAMILY_OF, Family, ObjectOutcome
-from reports.tables.wording import EVENT_SEVERITY, FORMATS, ONLY, SEVERITY, at_least, is_reached
+from reports.tables.wording import EVENT_SEVERITY, FORMATS, ONLY, SEVERITY, at_least, reached_tokens
 from tests.vectors import vectors
 
 
@@ -21,7 +21,7 @@ def test_every_event_has_its_gravity_and_no_state_or_outcome_that_is_well_has_on
 
 @pytest.mark.parametrize("vector", vectors("fail_on"))
 def test_outcomes_are_ranked_within_their_kind(vector: dict[str, Any]) -> None:
-    assert is_reached(vector["fail_on"], vector["found"]) is vector["reached"]
+    assert bool(reached_tokens(vector["fail_on"], vector["found"])) is vector["reached"]
 
 
 def test_each_token_includes_itself_and_the_one_before_it() -> None:
