@@ -338,9 +338,12 @@ ENDINGS: tuple[Ending, ...] = (
     Ending(
         "capitalized word at a name",
         Effect.LIKELY,
-        regex.compile(r"(?=[A-Z][a-z]{2,}⟩)(?<=⟨[^/⟩]{1,40}/(?:(?=[a-z]*[0-9])[0-9a-z]{4,}|[^/.⟩]{3,}[0-9]))"),
-        "⟦ark:/21198/z1r7mb64Voir⟧ la suite",
-        "⟦ark:/21198/z1r7mb64Vo⟧ la suite",
+        regex.compile(
+            r"(?=[A-Z][a-z]{2,}⟩)(?<=⟨[^/⟩]{1,40}/(?:(?=[a-z]*[0-9])[0-9a-z]{4,}|[^⟩]{3,}[0-9]))"
+            r"|(?=[A-Z]{3,}⟩)(?<=⟨[^/⟩]{1,40}/(?=[a-z]*[0-9])[0-9a-z]{4,})"
+        ),
+        "⟦ark:/21198/z1r7mb64Voir⟧ la suite, ⟦ark:/21198/z1r7mb65ISBN⟧ 978, ⟦ark:/21198/z1r7mb66/f12Then⟧",
+        "⟦ark:/21198/z1r7mb64Vo⟧ la suite, ⟦ark:/21198/Z1R7MB65ISBN⟧, ⟦ark:/21198/z1r7mb66/f12.highRes⟧",
         source="labelled corpus, tables of plain text",
         reason=Reason.ATTACHED_WORD_KEPT,
         holds_in=in_texts,
@@ -462,7 +465,7 @@ ENDINGS: tuple[Ending, ...] = (
 #: Characters of an ARK, and those after it, to which no row applies but that about digits. Most ARKs are so.
 _PLAIN = re.compile(
     r"""
-    (?! 67375/ | .* (?: [xX]{3} | [nN]{3} | [XN]{2} | __ | /_ | \.[A-Z0-9] | [A-Z][a-z]{2,}\Z | footnote ) )
+    (?! 67375/ | .* (?: [xX]{3} | [nN]{3} | [XN]{2} | __ | /_ | \.[A-Z0-9] | [A-Z](?:[a-z]{2,}|[A-Z]{2})\Z | footnote ) )
     [0-9]{5} /
     (?: [0-9]?[0-9a-f]{8} - (?: [0-9a-f]{4} - ){3} [0-9a-f]{12} (?! [0-9A-Za-z-] )
       | (?= [0-9=~+_]* [A-Za-z] ) (?= [A-Za-z=~+_]* [0-9] ) [0-9A-Za-z=~+_]{5,}
