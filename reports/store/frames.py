@@ -50,10 +50,8 @@ from reports.store.run_queries import (
     cache_numbers,
     counting_verdicts,
     current_scope,
-    has_later_run,
-    has_run,
     is_event_since,
-    is_run_before,
+    load_runs,
     run_before,
     runs_before_recovery,
     start_of,
@@ -195,13 +193,15 @@ def load_frames(
     listed = frame_of(DTYPES, []) if inventory is None else inventory
 
     def load_chosen(connection: Connection) -> Frames:
+        runs = load_runs(connection)
+        order = list(runs)
         for asked in (run_id, since):
-            if asked is not None and not has_run(connection, asked):
+            if asked not in (None, *order):
                 raise StoreUnopenable(f"{store}: has no run {asked}")
         reported = current_scope(connection) if run_id is None else ReportScope(run_id, run_id)
-        if since is not None and not is_run_before(connection, since, reported.run_id):
+        if since is not None and order.index(since) >= order.index(reported.run_id):
             raise StoreUnopenable(f"run {since} is not earlier than run {reported.run_id}, which the report is about")
-        earlier = run_before(connection, reported.run_id)
+        earlier = run_before(runs, reported.run_id)
         arks = load(connection, ARKS, query_of(ARKS))
         frames_of = partial(_frames, connection, registered, arks, listed)
         compared = [
@@ -216,7 +216,7 @@ def load_frames(
         return replace(
             frames_of(known_list, reported, since=since, previous=earlier, is_whole=True),
             store=store.name,
-            is_alone=run_id is not None and has_later_run(connection, run_id),
+            is_alone=run_id is not None and runs[order[-1]].started_at > runs[run_id].started_at,
             previous=compared[0],
             since=compared[1],
             former_causes=pd.concat(causes).drop_duplicates(["ark_id", "request_url"]) if causes else None,
