@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import io
 import sys
+import tomllib
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
-from itertools import product
 from pathlib import Path
-from typing import Final
+from typing import Any, BinaryIO, Final
 
 from babel.messages.catalog import Catalog, Message
 from babel.messages.extract import DEFAULT_KEYWORDS, extract_from_dir
@@ -23,20 +24,13 @@ from reports.languages import FOLDER, NAMES
 TRANSLATED: Final = tuple(code for code in NAMES if code != "en")
 #: Files with sentences, and Babel's methods to extract them.
 _SOURCES: Final = {
-    "reports": [("**.py", "python"), ("**.j2", "jinja2")],
+    "reports": [("**.py", "python"), ("**.j2", "jinja2"), ("**.toml", "tools.catalogues:extract_tables")],
     "arkaudit/features/overview": [("**.py", "python"), ("**.j2", "jinja2")],
     "arkaudit/output": [("reporting.py", "python")],
     "arkaudit/schedules": [("living_issue.py", "python")],
 }
-#: Functions beside gettext's that take a sentence, and the position of that argument.
-_KEYWORDS: Final = (
-    {**DEFAULT_KEYWORDS, "Forms": (1, 2), "TableDefinition": (2,)},
-    {"TableDefinition": (3,)},
-    {
-        f"{kind}_column": (2,)
-        for kind in ["text", "token", "url", "naan", "ark", "count", "number", "share", "truth", "moment"]
-    },
-)
+#: Functions beside gettext's that take a sentence, and the positions of its forms.
+_KEYWORDS: Final = {**DEFAULT_KEYWORDS, "Forms": (1, 2)}
 #: A fixed creation date, so that files do not change without a reason.
 _BEGUN: Final = datetime(2026, 11, 23, tzinfo=UTC)
 
@@ -44,17 +38,29 @@ _BEGUN: Final = datetime(2026, 11, 23, tzinfo=UTC)
 def extract_sentences() -> Catalog:
     """Return the catalogue of all sentences in code and template."""
     catalogue = Catalog(project="arkaudit", charset="utf-8")
-    for keywords, (folder, methods) in product(_KEYWORDS, _SOURCES.items()):
+    for folder, methods in _SOURCES.items():
         for name, _, message, comments, context in extract_from_dir(
             FOLDER.parent.parent / folder,
             methods,
-            keywords=keywords,
+            keywords=_KEYWORDS,
             comment_tags=["Translators:"],
             strip_comment_tags=True,
         ):
             place = (f"{folder}/{name}", 0)
             catalogue.add(message, locations=[place], auto_comments=comments, context=context)
     return catalogue
+
+
+def extract_tables(
+    file: BinaryIO, keywords: Collection[str], comment_tags: Collection[str], options: Mapping[str, Any]
+) -> Iterator[tuple[int, str, str, Sequence[str]]]:
+    """Yield the titles, captions, meanings and units in the declarations of tables, for Babel."""
+    tables = tomllib.load(file)
+    columns = [*tables.pop("shared").values(), *(column for table in tables.values() for column in table["columns"])]
+    for declared in (*tables.values(), *(column for column in columns if not isinstance(column, str))):
+        for field in ("title", "caption", "meaning", "unit"):
+            if field in declared:
+                yield 0, "gettext", declared[field], []
 
 
 def load_catalogue(code: str) -> Catalog:

@@ -36,17 +36,7 @@ from reports.page.translations import Texts, changes, words_in
 from reports.remediation.causes import ADVICE
 from reports.store.frames import Frames
 from reports.tables.ark_statuses import families
-from reports.tables.definitions import (
-    TableDefinition,
-    ark_column,
-    count_column,
-    moment_column,
-    number_column,
-    records_of,
-    text_column,
-    token_column,
-    url_column,
-)
+from reports.tables.definitions import TableDefinition, published, records_of
 from reports.tables.report_tables import TABLES
 from reports.tables.summary import Summary, summarize
 from reports.tables.wording import CHANGE_NAMES, FAILURE_MEANINGS, FAMILY_MEANINGS, TOKEN_NAMES
@@ -297,19 +287,7 @@ def _lives(frames: Frames) -> pd.DataFrame:
     return ordered.rename(columns={"run_id": "run", "started_at": "at"})
 
 
-LIFE = TableDefinition(
-    "history",
-    "History of checks",
-    "One row per ARK and run.",
-    _lives,
-    (
-        ark_column("ark", "ARK in normal form"),
-        count_column("run", "number of the run", "number from 1"),
-        moment_column("at", "beginning of the run"),
-        token_column("family", "family of the best outcome"),
-        token_column("object", "best outcome of the object service"),
-    ),
-)
+LIFE = published("history", _lives)
 
 
 def _requests(frames: Frames) -> pd.DataFrame:
@@ -323,26 +301,7 @@ def _requests(frames: Frames) -> pd.DataFrame:
     return rows.merge(asked.assign(turn=turn), on="observation_id")
 
 
-REQUESTS = TableDefinition(
-    "requests",
-    "Every request",
-    "One row per request for an ARK, redirects included.",
-    _requests,
-    (
-        ark_column("ark", "ARK of the request"),
-        url_column("request_url", "URL of the object question that the request belongs to"),
-        token_column("question", "the question: object, ?info, ??, ?, control, another form of the ARK …"),
-        count_column("attempt", "which attempt at this question", "number from 1"),
-        count_column("hop", "which request of the chain", "number from 1"),
-        url_column("url", "URL that was requested"),
-        count_column("status", "HTTP status of the answer; empty without an answer", "HTTP status"),
-        text_column("location", "Location header as received, or target of a page that refreshes at once"),
-        text_column("error", "error message, if there was no answer"),
-        moment_column("at", "moment of the answer or failure", varies=True),
-        number_column("elapsed_s", "time from the request to the answer", "seconds", varies=True),
-    ),
-    order=("turn", "hop"),
-)
+REQUESTS = published("requests", _requests)
 
 #: The tables of the page that the report does not have.
 DETAILS = (LIFE, REQUESTS)

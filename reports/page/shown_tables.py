@@ -11,7 +11,6 @@ from typing import Any
 from urllib.parse import urlencode
 
 import pandas as pd
-import pyarrow as pa
 
 from crawler.history.ark_status import ArkState, EventKind
 from crawler.model.observations import DESCRIBED, FAMILY_OF, CommitmentOutcome, Family, MetadataOutcome
@@ -19,7 +18,7 @@ from reports.languages import N_, Forms, Language
 from reports.languages.display import ColumnType, escape_invisible, heading, link
 from reports.remediation.causes import FAULT_OF, Fault, Grade
 from reports.store.frames import Frames
-from reports.tables.definitions import Column, TableDefinition, arrow_moments, rows_of, values_of
+from reports.tables.definitions import Column, TableDefinition, rows_of, values_of
 from reports.tables.wording import TOKEN_NAMES
 
 #: Rows of a table included as HTML, for readers without scripts and for print; the embedded data has more.
@@ -170,42 +169,25 @@ _GZIP = 16 + zlib.MAX_WBITS
 
 
 def _pieces(table: pd.DataFrame, columns: tuple[Column, ...]) -> Iterator[str]:
-    """Yield the JSON of a table, column by column, in pieces of `_PIECE` values."""
+    """Yield the JSON of a table, column by column."""
     yield f'{{"rows":{len(table)},"columns":['
     for number, column in enumerate(columns):
-        yield ",{" if number else "{"
-        for position, (name, lists) in enumerate(_content(table[column.name], column).items()):
-            yield f'{"," if position else ""}"{name}":['
-            for part, values in enumerate(lists):
-                piece = json.dumps(values, ensure_ascii=False, separators=(",", ":"))
-                yield ("," if part else "") + piece[1:-1]
-            yield "]"
-        yield "}"
+        lists = {name: values_of(values) for name, values in _content(table[column.name], column).items()}
+        yield ("," if number else "") + json.dumps(lists, ensure_ascii=False, separators=(",", ":"))
     yield "]}"
 
 
-#: Number of values that exist as Python objects at once: a column may have half a million.
-_PIECE = 10_000
-
-
-def _content(values: pd.Series, column: Column) -> dict[str, Iterator[list[Any]]]:
-    """Return the lists of a column by name, each in pieces."""
+def _content(values: pd.Series, column: Column) -> dict[str, pd.Series]:
+    """Return the lists of a column by name."""
     match column.type:
         case ColumnType.MOMENT:
-            return {"v": (arrow_moments(some).cast(pa.int64()).to_pylist() for some in _parts(values))}
+            return {"v": values.dt.as_unit("ms").astype("int64[pyarrow]")}
         case ColumnType.TRUTH:
-            return {"v": (values_of(some.astype("boolean").astype("Int64")) for some in _parts(values))}
+            return {"v": values.astype("boolean").astype("Int64")}
         case ColumnType.COUNT | ColumnType.NUMBER | ColumnType.SHARE:
-            return {"v": map(values_of, _parts(values))}
+            return {"v": values}
     numbers, texts = pd.factorize(values)
-    return {
-        "d": ([escape_invisible(text) for text in values_of(some)] for some in _parts(pd.Series(texts, dtype="str"))),
-        "i": (some.tolist() for some in _parts(pd.Series(numbers))),
-    }
-
-
-def _parts(values: pd.Series) -> Iterator[pd.Series]:
-    return (values.iloc[start : start + _PIECE] for start in range(0, len(values), _PIECE))
+    return {"d": pd.Series(texts, dtype="str").map(escape_invisible), "i": pd.Series(numbers)}
 
 
 def table_description(definition: TableDefinition) -> dict[str, Any]:

@@ -7,11 +7,12 @@ run show: an outage is not link rot.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from urllib.parse import unquote_to_bytes
 
-from crawler.model.observations import FAMILY_OF, Family, ObjectOutcome, Question
+from crawler.model.observations import Family, ObjectOutcome, Question
 from extractors.model.ark import Ark
 from extractors.model.normalize import NotAnArk
 from extractors.model.urls import authority_of, split_url
@@ -206,7 +207,7 @@ CAUSE_NAMES = {cause: name for cause, (_, name, _) in _OF_CAUSE.items()}
 ADVICE = {cause: advice for cause, (_, _, advice) in _OF_CAUSE.items()}
 
 #: The cause that follows if the object was reached in another way than as written.
-_BY_WAY = {
+_BY_WAY: Mapping[str | None, Cause] = {
     Question.OTHER_LABEL: Cause.LABEL_FORM,
     Question.HYPHENS: Cause.HYPHENS,
     Question.PLAIN: Cause.REFUSED_HERE,
@@ -220,32 +221,24 @@ _BY_WAY = {
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """An ARK that was not reached as cited: its URL, its outcome and the evidence about it."""
+    """An ARK that was not reached as cited: its URL, its outcome and the evidence of the run about it."""
 
     ark: str
     """The ARK in normal form."""
     request_url: str
-    outcome: ObjectOutcome
+    outcome: str
     last_url: str
     """The URL of the last request of the object's chain, whether or not it was answered."""
     status: int | None = None
-    way: Question | None = None
+    way: str | None = None
     """The other way that reached the object; None for a failure, or if reached as written."""
     way_url: str | None = None
     """The URL requested in that way."""
     check: str = "unknown"
     """The state of its check character, as in the column `check`."""
-    suggestions: tuple[str, ...] = ()
-    last_good_url: str | None = None
-    """The final URL in an earlier run, when the ARK worked."""
     has_lasted: bool = False
     """True if it failed as cited over enough checks and days to exclude an outage."""
-
-
-@dataclass(frozen=True, slots=True)
-class CauseContext:
-    """Evidence from the run's other ARKs about a failure."""
-
+    # Evidence from other ARKs of the run.
     works_at: str | None = None
     """Another URL of the same ARK that works."""
     longer: str | None = None
@@ -262,8 +255,10 @@ class CauseContext:
     """True if any ARK redirected to an address of the same pattern works."""
     pattern_count: int = 1
     """Number of ARKs redirected to addresses of this pattern."""
-    living: frozenset[str] = frozenset()
-    """The ARKs and URLs among all suggestions that worked in this audit."""
+    suggestion: str | None = None
+    """An ARK that works, and may have been meant if the check character fails."""
+    living_url: str | None = None
+    """A URL that works, and at which the chain of this ARK ended in an earlier run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -291,15 +286,14 @@ class Diagnosis:
         return _ANY_NAAN.sub(r"\1{naan}/", self.pattern) if self.cause is Cause.CHANGED_PATH else ""
 
 
-def diagnose(failure: Failure, around: CauseContext) -> Diagnosis:
+def diagnose(failure: Failure) -> Diagnosis:
     """Return the diagnosis with the first cause that fits.
 
-    >>> failed = Failure("ark:53355/cl010", "https://m.example/ark:/53355/cl010", ObjectOutcome.BROKEN,
-    ...                  "https://m.example/ark:/53355/cl010", 404)
-    >>> diagnose(failed, CauseContext(naan_known=False)).cause.value
+    >>> url = "https://m.example/ark:/53355/cl010"
+    >>> diagnose(Failure("ark:53355/cl010", url, ObjectOutcome.BROKEN, url, 404, naan_known=False)).cause.value
     'unknown-naan'
     """
-    cause = _cause(failure, around)
+    cause = _cause(failure)
     fault = FAULT_OF[cause]
     asked, ended = authority_of(failure.request_url), authority_of(failure.last_url)
     if cause in (Cause.DEAD_HOST, Cause.LOOP) and ended != asked:
@@ -311,41 +305,41 @@ def diagnose(failure: Failure, around: CauseContext) -> Diagnosis:
         common = f"{split_url(url).scheme}://{host}/" if host else url
     else:
         common = failure.ark if FAULT_OF[cause] is Fault.CITATION else pattern(url, failure.ark)
-    return Diagnosis(cause, fault, host, common, *_better(failure, around, cause))
+    return Diagnosis(cause, fault, host, common, *_better(failure, cause))
 
 
-def _cause(failure: Failure, around: CauseContext) -> Cause:
+def _cause(failure: Failure) -> Cause:
     # An answer that may be another one tomorrow gives no reason to change a citation.
     may_pass = (failure.status is None or failure.status >= 500) and not failure.has_lasted
-    if failure.way is not None and failure.way in _BY_WAY and not may_pass:
+    if failure.way in _BY_WAY and not may_pass:
         return _BY_WAY[failure.way]
-    if failure.way is not None or FAMILY_OF[failure.outcome] is Family.UNREACHABLE:
-        if around.works_at and not may_pass:
+    if failure.way is not None or ObjectOutcome(failure.outcome).family is Family.UNREACHABLE:
+        if failure.works_at and not may_pass:
             return Cause.REFUSED_HERE
-        if around.host_answers:
+        if failure.host_answers:
             return Cause.PASSING
         return Cause.DEAD_HOST if failure.has_lasted else Cause.UNREACHABLE_HOST
     if failure.check == "fails":
         return Cause.MISTYPED
-    if around.longer:
+    if failure.longer:
         return Cause.CUT_SHORT
-    if around.shorter:
+    if failure.shorter:
         return Cause.RUN_ON
-    if around.works_at:
-        return _spelling_refused(failure.request_url, around.works_at)
-    if around.whole:
+    if failure.works_at:
+        return _spelling_refused(failure.request_url, failure.works_at)
+    if failure.whole:
         return Cause.UNKNOWN_PART
     if failure.outcome in (ObjectOutcome.LOOP, ObjectOutcome.TOO_MANY_REDIRECTS):
         return Cause.LOOP
-    if failure.outcome is ObjectOutcome.BAD_REDIRECT:
+    if failure.outcome == ObjectOutcome.BAD_REDIRECT:
         return Cause.BAD_REDIRECT
     # The host that gave a negative answer, and its answers for other ARKs.
     if failure.status == 410:
         return Cause.WITHDRAWN
     if authority_of(failure.request_url) != authority_of(failure.last_url):
-        changed = not around.pattern_works and around.pattern_count > 1
+        changed = not failure.pattern_works and failure.pattern_count > 1
         return Cause.CHANGED_PATH if changed else Cause.MISSING_PAGE
-    return Cause.UNKNOWN_NAME if around.naan_known else Cause.UNKNOWN_NAAN
+    return Cause.UNKNOWN_NAME if failure.naan_known else Cause.UNKNOWN_NAAN
 
 
 def _spelling_refused(refused: str, works: str) -> Cause:
@@ -361,7 +355,7 @@ def _spelling_refused(refused: str, works: str) -> Cause:
     return Cause.REFUSED_HERE
 
 
-def _better(failure: Failure, around: CauseContext, cause: Cause) -> tuple[str | None, str | None]:
+def _better(failure: Failure, cause: Cause) -> tuple[str | None, str | None]:
     """Return the text to cite instead and its evidence; the most certain suggestion first.
 
     A suggestion that failed in this audit, or was not seen working, is never proposed; nor is any during an outage.
@@ -371,18 +365,17 @@ def _better(failure: Failure, around: CauseContext, cause: Cause) -> tuple[str |
     if failure.way is not None and failure.way_url:
         return failure.way_url, N_("it works there")
     if cause is Cause.CUT_SHORT:
-        return around.longer, N_("a longer ARK that is cited elsewhere works")
+        return failure.longer, N_("a longer ARK that is cited elsewhere works")
     if cause is Cause.RUN_ON:
-        return around.shorter, N_("the ARK without the extra text at its end is cited elsewhere and works")
+        return failure.shorter, N_("the ARK without the extra text at its end is cited elsewhere and works")
     if cause is Cause.UNKNOWN_PART:
-        return around.whole, N_("the ARK of the whole object works")
-    if around.works_at:
-        return around.works_at, N_("the same ARK is cited there and works")
-    living = [suggestion for suggestion in failure.suggestions if suggestion in around.living]
-    if living:
-        return living[0], N_("one character differs, and the check character is valid")
-    if failure.last_good_url in around.living:
-        return failure.last_good_url, N_("it led there when it last worked")
+        return failure.whole, N_("the ARK of the whole object works")
+    if failure.works_at:
+        return failure.works_at, N_("the same ARK is cited there and works")
+    if failure.suggestion:
+        return failure.suggestion, N_("one character differs, and the check character is valid")
+    if failure.living_url:
+        return failure.living_url, N_("it led there when it last worked")
     return None, None
 
 

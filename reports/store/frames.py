@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
-from sqlalchemy import ColumnElement, Connection, Select, false, literal, select, tuple_
+from sqlalchemy import Connection, Select, false, literal, select, tuple_
 
 from crawler.history.ark_status import StatusPolicy
 from crawler.history.latest import has_followers, policy_of, rebuild_in_temporary_tables
@@ -50,10 +50,8 @@ from reports.store.run_queries import (
     cache_numbers,
     counting_verdicts,
     current_scope,
-    has_later_run,
-    has_run,
     is_event_since,
-    is_run_before,
+    load_runs,
     run_before,
     runs_before_recovery,
     start_of,
@@ -86,9 +84,7 @@ from reports.store.selections import (
     TLS,
     TRAFFIC,
     VERDICTS,
-    Selection,
     load,
-    query_of,
     with_hops,
 )
 from reports.store.store_reading import read_store
@@ -195,14 +191,16 @@ def load_frames(
     listed = frame_of(DTYPES, []) if inventory is None else inventory
 
     def load_chosen(connection: Connection) -> Frames:
+        runs = load_runs(connection)
+        order = list(runs)
         for asked in (run_id, since):
-            if asked is not None and not has_run(connection, asked):
+            if asked not in (None, *order):
                 raise StoreUnopenable(f"{store}: has no run {asked}")
         reported = current_scope(connection) if run_id is None else ReportScope(run_id, run_id)
-        if since is not None and not is_run_before(connection, since, reported.run_id):
+        if since is not None and order.index(since) >= order.index(reported.run_id):
             raise StoreUnopenable(f"run {since} is not earlier than run {reported.run_id}, which the report is about")
-        earlier = run_before(connection, reported.run_id)
-        arks = load(connection, ARKS, query_of(ARKS))
+        earlier = run_before(runs, reported.run_id)
+        arks = load(connection, ARKS)
         frames_of = partial(_frames, connection, registered, arks, listed)
         compared = [
             None if run is None else frames_of(known_list, ReportScope(run, run, is_all=reported.is_all))
@@ -216,7 +214,7 @@ def load_frames(
         return replace(
             frames_of(known_list, reported, since=since, previous=earlier, is_whole=True),
             store=store.name,
-            is_alone=run_id is not None and has_later_run(connection, run_id),
+            is_alone=run_id is not None and runs[order[-1]].started_at > runs[run_id].started_at,
             previous=compared[0],
             since=compared[1],
             former_causes=pd.concat(causes).drop_duplicates(["ark_id", "request_url"]) if causes else None,
@@ -243,10 +241,7 @@ def _frames(
     *arks* are all ARKs of the store; frames that need all of them share the object.
     """
 
-    def load_rows(selection: Selection, *where: ColumnElement[bool], of: Any = None) -> pd.DataFrame:
-        query = query_of(selection) if of is None else query_of(selection).select_from(of)
-        return load(connection, selection, query.where(*where))
-
+    load_rows = partial(load, connection)
     run_id, has_requests = reported.run_id, is_whole or has_requests
     whole_run, until = (run_id, reported.until) if is_whole else (NO_RUN, NO_RUN)
     all_runs = timeline(connection, until)  # First, because it may replace the statuses in this connection.
@@ -258,12 +253,10 @@ def _frames(
     resting = select(observation.c.observation_id).join_from(verdict, observation, together)
     asked = own.union(resting.where(verdict.c.verdict_id.in_(counting)))
     is_asked = observation.c.observation_id.in_(asked) if has_requests else false()
-    asks = query_of(OBSERVATIONS).join_from(observation, ark).where(is_asked)
-    observations, hops = with_hops(connection, OBSERVATIONS, asks, HOP_OF)
+    observations, hops = with_hops(connection, OBSERVATIONS, HOP_OF, is_asked, of=observation.join(ark))
     if not has_requests:
         observations = load_rows(COMPARED_OBSERVATIONS, observation.c.run_id == run_id)
-    fetching = query_of(FETCHES).where(document.c.run_id == whole_run)
-    _, fetches = with_hops(connection, FETCHES, fetching, FETCH_OF)
+    _, fetches = with_hops(connection, FETCHES, FETCH_OF, document.c.run_id == whole_run)
 
     mentions = load_rows(
         MENTIONS if has_requests or len(inventory) else COMPARED_MENTIONS,
@@ -353,8 +346,8 @@ def load_problems(store: Path) -> list[Problem]:
         reported = current_scope(connection)
         counting = cache_numbers(connection, "counting", counting_verdicts(reported))
         found = problems_of(connection, counting, reported.run_id).values()
-        documents = load(connection, DOCUMENTS, query_of(DOCUMENTS).where(document.c.run_id == reported.run_id))
-        findings = load(connection, FINDINGS, query_of(FINDINGS).where(finding.c.run_id == reported.run_id))
+        documents = load(connection, DOCUMENTS, document.c.run_id == reported.run_id)
+        findings = load(connection, FINDINGS, finding.c.run_id == reported.run_id)
         unread = unread_documents(documents, findings)
         return [*found, *(Problem(UNREADABLE, documents=(name,)) for name in unread)]
 
@@ -404,26 +397,16 @@ def timeline(connection: Connection, run_id: int) -> Timeline:
     if run_id != NO_RUN and has_followers(connection, run_id):
         rebuild_in_temporary_tables(connection, until=run_id)
     this = select(run.c.started_at, run.c.run_id).where(run.c.run_id == run_id).scalar_subquery()
-    runs = load(
-        connection,
-        JUDGED_RUNS,
-        query_of(JUDGED_RUNS)
-        .select_from(run.join(assessment))
-        .where(tuple_(run.c.started_at, run.c.run_id) <= this)
-        .order_by(None)
-        .order_by(run.c.started_at, run.c.run_id),
-    )
+    age = (run.c.started_at, run.c.run_id)
+    runs = load(connection, JUDGED_RUNS, tuple_(*age) <= this, of=run.join(assessment), order=age)
+    is_meant = without_index(verdict.c.run_id).in_(runs["run_id"].tolist())
     together = (latest.c.ark_id == verdict.c.ark_id) & (latest.c.request_url == verdict.c.request_url)
-    query = query_of(CHECKS).join_from(verdict, latest, together)
-    standings = query_of(STANDINGS).join_from(latest, ark)
-    standings = standings.outerjoin(verdict, verdict.c.verdict_id == latest.c.verdict_id)
-    checks = load(
-        connection, CHECKS, query.where(without_index(verdict.c.run_id).in_(runs["run_id"].tolist())).order_by(None)
-    )
+    checks = load(connection, CHECKS, is_meant, of=verdict.join(latest, together), order=(None,))
     checks = checks.merge(runs[["run_id", "started_at", "is_suspect"]].reset_index(names="run"), on="run_id")
+    with_last = latest.join(ark).outerjoin(verdict, verdict.c.verdict_id == latest.c.verdict_id)
     return Timeline(
         policy_of(connection),
         runs,
         checks.sort_values(["pair", "run"], ignore_index=True),
-        load(connection, STANDINGS, standings.where(literal(run_id != NO_RUN))),
+        load(connection, STANDINGS, literal(run_id != NO_RUN), of=with_last),
     )

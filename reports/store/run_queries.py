@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Integer, Select, and_, case, column, func, or_, select, table
+from sqlalchemy import ColumnElement, Connection, Integer, Row, Select, and_, case, column, func, or_, select, table
 from sqlalchemy.sql import operators
 from sqlalchemy.sql.expression import UnaryExpression
 
@@ -49,59 +49,50 @@ class ReportScope:
         return self.until == self.run_id and not self.is_all
 
 
+def load_runs(connection: Connection) -> dict[int, Row[Any]]:
+    """Return all runs by number, the oldest first, with what each holds: a document, a readable one, a verdict."""
+    has_document = select(document.c.run_id).where(document.c.run_id == run.c.run_id)
+    has_verdict = select(verdict.c.run_id).where(verdict.c.run_id == run.c.run_id)
+    query = select(
+        *(run.c.run_id, run.c.started_at, run.c.state, run.c.command, run.c.seeds),
+        has_document.exists().label("has_document"),
+        has_document.where(document.c.outcome.in_(READABLE)).exists().label("has_read"),
+        has_verdict.exists().label("has_verdict"),
+    )
+    return {row.run_id: row for row in connection.execute(query.order_by(run.c.started_at, run.c.run_id))}
+
+
 def current_scope(connection: Connection) -> ReportScope:
     """Return the newest finished run that has read a document, with all later checks of its ARKs.
 
     Without such a run, take an unfinished one, or one that read nothing. In a store with checks only, take all ARKs.
     In an empty store it is `NO_RUN`.
     """
-    newest = select(run.c.run_id).order_by(run.c.started_at.desc(), run.c.run_id.desc()).limit(1)
-    last = connection.scalar(newest)
-    if last is None:
-        return ReportScope(NO_RUN, NO_RUN)
-    has_document = select(document.c.run_id).where(document.c.run_id == run.c.run_id)
-    has_read = has_document.where(document.c.outcome.in_(READABLE)).exists()
-    for is_meant in (and_(has_read, run.c.state == FINISHED), has_read, has_document.exists()):
-        run_id = connection.scalar(newest.where(is_meant))
-        if run_id is not None:
-            return ReportScope(run_id, last)
-    has_verdict = select(verdict.c.run_id).where(verdict.c.run_id == run.c.run_id).exists()
-    checked = connection.scalar(newest.where(has_verdict))
-    return ReportScope(last, last) if checked is None else ReportScope(checked, last, is_all=True)
+    newest_first = [*reversed(load_runs(connection).values())]
+    last = newest_first[0].run_id if newest_first else NO_RUN
+    finished = [row for row in newest_first if row.state == FINISHED and row.has_read]
+    read = [row for row in newest_first if row.has_read]
+    for row in (*finished, *read, *(row for row in newest_first if row.has_document)):
+        return ReportScope(row.run_id, last)
+    checked = (ReportScope(row.run_id, last, is_all=True) for row in newest_first if row.has_verdict)
+    return next(checked, ReportScope(last, last))
 
 
-def has_run(connection: Connection, run_id: int) -> bool:
-    """Return True if the store has this run."""
-    return connection.scalar(select(run.c.run_id).where(run.c.run_id == run_id)) is not None
-
-
-def has_later_run(connection: Connection, run_id: int) -> bool:
-    """Return True if another run started after this one."""
-    return connection.scalar(select(run.c.run_id).where(run.c.started_at > start_of(run_id)).limit(1)) is not None
-
-
-def is_run_before(connection: Connection, run_id: int, other_id: int) -> bool:
-    """Return True if the run *run_id* began before the run *other_id*; of runs that began together, the first."""
-    began = run.c.started_at
-    is_before = or_(began < start_of(other_id), and_(began == start_of(other_id), run.c.run_id < other_id))
-    return connection.scalar(select(run.c.run_id).where(run.c.run_id == run_id, is_before)) is not None
-
-
-def run_before(connection: Connection, run_id: int) -> int | None:
+def run_before(runs: Mapping[int, Row[Any]], run_id: int) -> int | None:
     """Return the last finished run before *run_id* with the same command and seeds, or None.
 
     A run that had documents and could read none of them shows nothing to compare with.
     """
-    this = run.alias()
-    has_document = select(document.c.run_id).where(document.c.run_id == run.c.run_id)
-    is_meant = or_(~has_document.exists(), has_document.where(document.c.outcome.in_(READABLE)).exists())
-    return connection.scalar(
-        select(run.c.run_id)
-        .where(this.c.run_id == run_id, run.c.command == this.c.command, run.c.seeds.is_not_distinct_from(this.c.seeds))
-        .where(run.c.started_at < this.c.started_at, run.c.state == FINISHED, is_meant)
-        .order_by(run.c.started_at.desc(), run.c.run_id.desc())
-        .limit(1)
-    )
+    this = runs.get(run_id)
+    earlier = [
+        row.run_id
+        for row in runs.values()
+        if this is not None
+        and (row.command, row.seeds, row.state) == (this.command, this.seeds, FINISHED)
+        and row.started_at < this.started_at
+        and (row.has_read or not row.has_document)
+    ]
+    return earlier[-1] if earlier else None
 
 
 _other = run.alias()

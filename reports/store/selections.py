@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import pandas as pd
-from sqlalchemy import JSON, Boolean, ColumnElement, Connection, Float, Integer, Select, Table, func, select
+from sqlalchemy import JSON, Boolean, ColumnElement, Connection, Float, FromClause, Integer, Select, Table, func, select
 
 from crawler.history.ark_status import ArkState, EventKind
 from crawler.model import schema
@@ -189,15 +189,22 @@ REGISTERED: Mapping[str, Dtype] = dict.fromkeys(("naan", "organization", "contac
 KNOWN: Mapping[str, Dtype] = {"ark_id": INTEGER, **dict.fromkeys(("request_url", "document", "known"), TEXT)}
 
 
-def query_of(selection: Selection) -> Select[Any]:
-    """Return the query for a selection, ordered by its first column, which is the order of insertion."""
-    return select(*selection).order_by(next(iter(selection)))
+def query_of(
+    selection: Selection,
+    *where: ColumnElement[bool],
+    of: FromClause | None = None,
+    order: Sequence[Any] = (),
+    most: int | None = None,
+) -> Select[Any]:
+    """Return the query for a selection *of* joined tables, in the order of its first column, which is that of insertion."""
+    query = select(*selection).where(*where).order_by(*(order or (next(iter(selection)),))).limit(most)
+    return query if of is None else query.select_from(of)
 
 
-def load(connection: Connection, selection: Selection, query: Select[Any]) -> pd.DataFrame:
-    """Return the result of a query for a selection as a frame."""
+def load(connection: Connection, selection: Selection, *where: ColumnElement[bool], **options: Any) -> pd.DataFrame:
+    """Return the result of `query_of` as a frame."""
     columns = empty_columns(selection)
-    for rows in fetch_batches(connection, query):
+    for rows in fetch_batches(connection, query_of(selection, *where, **options)):
         columns.add(rows)
     return columns.frame()
 
@@ -230,7 +237,7 @@ HOP_HEADERS = {"content-type": "content_type", "retry-after": "retry_after", "se
 
 
 def with_hops(
-    connection: Connection, selection: Selection, query: Select[Any], repeated: Sequence[str]
+    connection: Connection, selection: Selection, repeated: Sequence[str], *where: ColumnElement[bool], **options: Any
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return the rows of a selection that ends with hops, and a frame with one row per hop.
 
@@ -239,7 +246,7 @@ def with_hops(
     owning = empty_columns({column: dtype for column, dtype in selection.items() if column.name != "hops"})
     hops = Columns({"ordinal": INTEGER, **HOP, **dict.fromkeys(HOP_HEADERS.values(), WORD)})
     counts: list[int] = []
-    for rows in fetch_batches(connection, query):
+    for rows in fetch_batches(connection, query_of(selection, *where, **options)):
         chains = [content(text) or () for *_, text in rows]
         owning.add([row[:-1] for row in rows])
         hops.add([_hop_row(*hop) for chain in chains for hop in enumerate(chain, start=1)])

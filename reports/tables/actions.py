@@ -16,36 +16,15 @@ from reports.remediation.causes import ADVICE, Fault, grade
 from reports.store.frames import Frames
 from reports.tables.ark_statuses import archived_copies
 from reports.tables.definitions import (
-    ARCHIVED_COLUMNS,
-    ARK_COLUMN,
-    ARKS_COLUMN,
-    ASKED_COLUMNS,
-    ASKED_URL_COLUMN,
-    DID_YOU_MEAN_COLUMN,
-    DOCUMENT_COLUMN,
-    DOCUMENTS_COLUMN,
-    EVIDENCE_COLUMN,
-    FAULT_COLUMN,
-    FAULT_HOST_COLUMN,
-    KNOWN_COLUMN,
-    LAST_GOOD_COLUMNS,
-    NAAN_COLUMN,
     PAIR,
-    PLACE_COLUMNS,
-    TableDefinition,
-    ark_column,
     bases_of,
-    count_column,
     in_order,
     map_distinct,
     map_parsed,
-    moment_column,
+    published,
     records_of,
     rows_of,
     tally,
-    text_column,
-    token_column,
-    url_column,
 )
 from reports.tables.failing import diagnosed_failures
 from reports.tables.known import with_known
@@ -170,88 +149,6 @@ def contacts(frames: Frames) -> Mapping[str, tuple[str, str]]:
     }
 
 
-_NUMBER = count_column(
-    "number",
-    "number of the cause in causes.csv, the one with most ARKs first, outages last; empty for a known problem",
-    "number from 1",
-)
-_CAUSE = token_column("cause", "why it fails, as far as this run shows")
-_SHOULD_BE = text_column("should_be", "correct citation: an ARK or URL; empty if unknown")
-_BECAUSE = text_column("because", "evidence for the correction", is_ours=True)
-_CONTACT = text_column("contact", "organizations in the copy of the NAAN registry, with their addresses")
+CAUSES = published("causes", causes)
 
-CAUSES = TableDefinition(
-    "causes",
-    "To act on, by cause",
-    "One row per cause and host, or per redirect rule of a host. Causes with most ARKs come first; confirmed "
-    "broken ARKs count twice. Hosts without an answer come last, with the advice to check again: an outage "
-    "is not link rot.",
-    causes,
-    (
-        _NUMBER,
-        _CAUSE,
-        FAULT_COLUMN,
-        FAULT_HOST_COLUMN,
-        text_column(
-            "pattern", "common part of all its failures: an address with {name} as placeholder, a host, or an ARK"
-        ),
-        text_column("rule", "redirect rule that fails: an address for any NAAN and name; empty without a rule"),
-        count_column("citations", "citations that are affected; a link and its text are one", "citations"),
-        DOCUMENTS_COLUMN,
-        ARKS_COLUMN,
-        token_column(
-            "grade", "urgency by size, certainty and age: high, medium, low, or wait for a host without an answer"
-        ),
-        count_column("confirmed_broken", "ARKs of these that are confirmed broken", "ARKs"),
-        moment_column("failing_since", "moment of the oldest failure that still lasts", varies=True),
-        text_column("naans", "NAANs of these ARKs"),
-        text_column("outcomes", "object outcomes by number of places, the most frequent first; three at most"),
-        text_column("advice", "recommended action", is_ours=True),
-        _CONTACT,
-        ark_column("example_ark", "one of the ARKs"),
-        url_column("example_url", "URL that was asked for it"),
-        url_column("example_document", "document that cites it"),
-        count_column("suggested", "ARKs with a suggested correction (see failures.csv)", "ARKs"),
-        text_column("should_be", "correct citation, if it is the same for all of these ARKs"),
-        text_column("because", "evidence for it, if it is the same for all of them", is_ours=True),
-        text_column("evidence", "evidence for the example"),
-    ),
-    order=("number",),
-    is_listing=True,
-)
-
-FAILURES = TableDefinition(
-    "failures",
-    "Every place to fix",
-    "One row per place that cites an ARK which was not reached as it is cited; those with the same cause are listed "
-    "together, and the parts of one object under its base. Known problems come last. An ARK that was checked without "
-    "a document has no place.",
-    failures,
-    (
-        _NUMBER,
-        _CAUSE,
-        FAULT_COLUMN,
-        ark_column("base", "ARK of the whole object: the ARK without its qualifier"),
-        ARK_COLUMN,
-        NAAN_COLUMN,
-        DOCUMENT_COLUMN,
-        *PLACE_COLUMNS[:2],
-        count_column("offset", "position in the extracted block of text", "code points from 0"),
-        *PLACE_COLUMNS[2:],
-        text_column("context", "text around it"),
-        ASKED_COLUMNS[0],
-        _SHOULD_BE,
-        _BECAUSE,
-        DID_YOU_MEAN_COLUMN,
-        *LAST_GOOD_COLUMNS,
-        *ARCHIVED_COLUMNS,
-        ASKED_URL_COLUMN,
-        url_column("last_url", "URL of the last request, after all redirects"),
-        token_column("object", "outcome of the object service at this URL"),
-        FAULT_HOST_COLUMN,
-        _CONTACT,
-        KNOWN_COLUMN,
-        EVIDENCE_COLUMN,
-    ),
-    is_listing=True,
-)
+FAILURES = published("failures", failures)

@@ -8,17 +8,7 @@ from crawler.history.ark_status import ArkState, EventKind
 from crawler.model.observations import Family
 from reports.store.frames import Frames
 from reports.tables.ark_statuses import ark_statuses, families, is_among
-from reports.tables.definitions import (
-    ARK_COLUMN,
-    ASKED_URL_COLUMN,
-    NAAN_COLUMN,
-    OBJECT_COLUMN,
-    PAIR,
-    TableDefinition,
-    moment_column,
-    text_column,
-    token_column,
-)
+from reports.tables.definitions import PAIR, published
 from reports.tables.failing import diagnosed_failures
 from reports.tables.known import known_pairs, without_known
 from reports.tables.wording import CHANGE_NAMES
@@ -92,25 +82,4 @@ def of_family(frames: Frames, *of: Family) -> pd.DataFrame:
     return frames.verdicts.loc[frames.verdicts["ark_id"].isin(chosen), [*PAIR, "ark", "naan", "object"]]
 
 
-CHANGES = TableDefinition(
-    "changes",
-    "Changes",
-    "One row per event of an ARK since the run that this one is compared with; the most serious "
-    "first. An ARK is failing until several checks over days have confirmed it as broken. An outage "
-    "is not link rot, and has no row. Known problems are left out.",
-    changes,
-    (
-        token_column(
-            "event", "confirmed (as broken), failing, gone (from the documents), moved, changed, recovered or new"
-        ),
-        ARK_COLUMN,
-        NAAN_COLUMN,
-        ASKED_URL_COLUMN,
-        OBJECT_COLUMN,
-        token_column("cause", "why it fails; of a recovered ARK, why it last failed, if known"),
-        text_column("detail", "the event in words"),
-        moment_column("at", "moment of the check that showed it", varies=True),
-    ),
-    order=("rank", "ark", "request_url", "at", "event_id"),
-    is_listing=True,
-)
+CHANGES = published("changes", changes)

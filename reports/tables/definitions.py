@@ -1,10 +1,11 @@
-"""The definition of a report's table: name, rows, order and columns. Every format is derived from it."""
+"""The definition of a report's table, from `tables.toml` and a function. Every format is derived from it."""
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import partial
+from importlib.resources import files
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,6 @@ import pandas as pd
 import pyarrow as pa
 
 from extractors.model.urls import authority_of
-from reports.languages import N_
 from reports.languages.display import ColumnType
 from reports.store.frames import Frames
 from reports.store.typed_columns import text_of_value
@@ -37,24 +37,14 @@ DTYPES = {
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One published column."""
+    """One published column; `tables.toml` explains the fields."""
 
     name: str
+    type: ColumnType
     meaning: str
     unit: str = ""
     varies: bool = False
-    """True if two audits of the same web differ in it: a time, a duration, a number of attempts."""
     is_ours: bool = False
-    """True if its texts are sentences of arkaudit. The page translates them; data files keep the English."""
-    type: ColumnType = TEXT
-
-
-text_column = Column
-token_column, url_column = partial(Column, type=TOKEN), partial(Column, type=URL)
-naan_column, ark_column = partial(Column, type=NAAN), partial(Column, type=ARK)
-count_column, number_column = partial(Column, type=COUNT), partial(Column, type=NUMBER)
-share_column, truth_column = partial(Column, type=SHARE, unit="1"), partial(Column, type=TRUTH)
-moment_column = partial(Column, type=MOMENT, unit="UTC")
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,10 +56,8 @@ class TableDefinition:
     caption: str
     function: Callable[[Frames], pd.DataFrame]
     columns: tuple[Column, ...]
-    order: tuple[str, ...] = ()
-    """The columns that sort the rows; a "-" in front means descending."""
-    is_listing: bool = False
-    """True if it lists single items instead of counts: too long to print."""
+    order: tuple[str, ...]
+    is_listing: bool
 
     def table(self, frames: Frames) -> pd.DataFrame:
         """Return the table of one run, sorted."""
@@ -85,6 +73,24 @@ class TableDefinition:
             if not (column.type is TOKEN and isinstance(columns[column.name].dtype, pd.CategoricalDtype))
         }
         return columns.astype(dtypes)
+
+
+_DECLARED = tomllib.loads(files("reports.tables").joinpath("tables.toml").read_text("utf-8"))
+_UNITS = {SHARE: "1", MOMENT: "UTC"}
+
+
+def published(name: str, function: Callable[[Frames], pd.DataFrame]) -> TableDefinition:
+    """Return the table that `tables.toml` declares under *name*, whose rows *function* computes."""
+    declared = {"order": (), "is_listing": False, **_DECLARED[name]}
+    columns = tuple(map(_column, declared.pop("columns")))
+    return TableDefinition(name, function=function, columns=columns, **declared)
+
+
+def _column(declared: str | Mapping[str, Any]) -> Column:
+    """Return a column from its declaration, or from its name in `shared`."""
+    values = {"name": declared, **_DECLARED["shared"][declared]} if isinstance(declared, str) else declared
+    kind = ColumnType(values["type"])
+    return Column(**{"unit": _UNITS.get(kind, ""), **values, "type": kind})
 
 
 def in_order(rows: pd.DataFrame, *columns: str) -> pd.DataFrame:
@@ -110,71 +116,6 @@ def records_of(table: pd.DataFrame) -> Iterator[dict[str, Any]]:
     names = list(table.columns)
     return (dict(zip(names, row, strict=True)) for row in rows_of(table))
 
-
-NAAN_COLUMN = naan_column("naan", "Name Assigning Authority Number, as in the normal form")
-ORGANIZATION_COLUMN = text_column(
-    "organization", "organization of the NAAN in the copy of the NAAN registry; empty without an entry"
-)
-ARK_COLUMN = ark_column("ark", "ARK in normal form")
-DOCUMENT_COLUMN = url_column("document", "URL or path of the document")
-#: The place of a citation in its document, and its role.
-PLACE_COLUMNS = (
-    count_column("page", "page of a paginated document", "page number from 1"),
-    count_column("line", "line of a text document; empty for others", "number from 1"),
-    text_column("place", "element and attribute, or rectangle on the page in points"),
-    token_column("role", "text, link-target, metadata, link-annotation or structured-data"),
-    text_column("as_written", "text of the document at this place"),
-)
-ARCHIVED_COLUMNS = (
-    url_column("archived_copy", "URL of a capture of the object in the web archive"),
-    moment_column("archived_at", "moment of that capture"),
-)
-KNOWN_COLUMN = text_column("known", "known problem: the reason and the accepted outcome in your list; empty for others")
-DID_YOU_MEAN_COLUMN = ark_column(
-    "did_you_mean", "the suggested ARK that works, if this ARK is not found; empty without one"
-)
-EXPECTED_URL_COLUMN = url_column("expected_url", "expected URL in the inventory; empty without one")
-EVIDENCE_COLUMN = text_column("object_evidence", "evidence for the object outcome")
-FAULT_COLUMN = token_column("fault", "party that can start the repair: citation, resolver, landing-host or nobody")
-FAULT_HOST_COLUMN = text_column("host", "host to repair")
-JUDGED_AT_COLUMN = moment_column("judged_at", "beginning of the run whose verdict this is", varies=True)
-LAST_GOOD_COLUMNS = (
-    url_column("last_good_url", "where the ARK led when it last worked, in an earlier run; empty if it never did"),
-    moment_column("last_good_at", "beginning of that run", varies=True),
-)
-ASKED_COLUMNS = (count_column("asked", "requests in the logs; empty without a log entry", "requests"),)
-CITED_COLUMNS = (
-    count_column("documents", "documents with such a citation", "documents"),
-    url_column("first_document", "document with the first such citation"),
-)
-COMMITTED_COLUMN = count_column("committed", "ARKs with a stated commitment", "ARKs")
-STATE_COLUMN = token_column("state", "status after all checks; empty when it is not known")
-STATUS_COLUMN = count_column("status", "HTTP status of the last answer; empty without an answer", "HTTP status")
-ASKED_URL_COLUMN = url_column("request_url", "URL requested for the object")
-ARKS_COLUMN = count_column("arks", "distinct ARKs of this row", "ARKs")
-CITATIONS_COLUMN = count_column(
-    "citations", "citations of these ARKs in documents; a link and its text are one", "citations"
-)
-DOCUMENTS_COLUMN = count_column("documents", "documents that cite them", "documents")
-FAMILY_COUNT_COLUMNS = (
-    count_column(
-        "works", "ARKs that lead to their object, or to the provider's explanation why it is not available", "ARKs"
-    ),
-    count_column("fails", "ARKs whose provider answers, but not with the object", "ARKs"),
-    count_column("unreachable", "ARKs whose server gave no answer today; not link rot", "ARKs"),
-    count_column("not_judged", "ARKs that were skipped, held back, refused to programs, or not asked", "ARKs"),
-)
-SHARE_COLUMN = share_column("share_works", "works / (works + fails); empty when both are 0")
-REQUEST_URL_COLUMN = url_column("request_url", "URL requested for the object; empty if not requested")
-OBJECT_COLUMN = token_column("object", "outcome of the object service at this URL; empty when it was not asked")
-
-#: The units of columns, marked for translation.
-UNITS = (
-    N_("ARKs"), N_("ARKs at a URL"),
-    N_("HTTP status"), N_("by measure"), N_("citations"), N_("code points from 0"), N_("days"),
-    N_("documents"), N_("number"), N_("number from 1"), N_("page number from 1"), N_("pauses"),
-    N_("places"), N_("redirects"), N_("requests"), N_("seconds"), N_("periods"),
-)  # fmt: skip
 
 # Columns that follow from one other column: computed once for each different value.
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import fields
 from functools import lru_cache
 
@@ -15,7 +14,7 @@ from crawler.model.observations import Family, ObjectOutcome, Question
 from crawler.verdicts.verdict import WAYS
 from extractors.model.ark import Ark
 from extractors.model.urls import authority_of
-from reports.remediation.causes import CauseContext, Failure, diagnose, pattern
+from reports.remediation.causes import Failure, diagnose, pattern
 from reports.store.frames import Frames
 from reports.store.typed_columns import JOINT
 from reports.tables.ark_statuses import BEST_OBJECT, ark_statuses, families, is_among, last_answers
@@ -47,20 +46,14 @@ def diagnosed_failures(frames: Frames) -> pd.DataFrame:
     """
     judged = _judged_verdicts(frames)
     amiss = judged[~judged["family"].isin([Family.WORKS, Family.NOT_JUDGED]) | judged["way"].notna()]
-    around = _evidence(frames, judged, amiss)
-    of_failure = amiss.rename(columns={"object": "outcome", "last_status": "status"})
-    failures = [
-        Failure(
-            **row
-            | {
-                "outcome": ObjectOutcome(row["outcome"]),
-                "way": Question(row["way"]) if row["way"] else None,
-                "suggestions": tuple(filter(None, (row["suggestions"] or "").split(JOINT))),
-            }
-        )
-        for row in records_of(of_failure[[field.name for field in fields(Failure)]])
-    ]
-    diagnoses = [diagnose(failure, around(failure)) for failure in failures]
+    # An address that holds another one is that of an archive or a proxy.
+    is_inner = judged["request_url"].str.count("://").gt(1)
+    fine = judged[judged["family"].eq(Family.WORKS) & judged["way"].isna() & ~is_inner]
+    fine = in_order(fine[["ark", "naan", "request_url"]], "ark", "request_url")
+    of_failure = _with_evidence(frames, judged, amiss, fine)
+    of_failure = of_failure.rename(columns={"object": "outcome", "last_status": "status"})
+    failures = records_of(of_failure[[field.name for field in fields(Failure)]])
+    diagnoses = [diagnose(Failure(**failure)) for failure in failures]
     columns = {name: [getattr(diagnosis, name) for diagnosis in diagnoses] for name in _OF_DIAGNOSIS}
     causes = pd.DataFrame(columns, index=amiss.index).astype("str")
     rows = pd.concat([amiss[_KNOWN], causes], axis="columns").reset_index(drop=True)
@@ -124,46 +117,47 @@ def _way(remarks: str) -> str | None:
     return next((way.value for way, (_, remark) in WAYS.items() if f"{JOINT}{remark}{JOINT}" in joined), None)
 
 
-def _evidence(frames: Frames, judged: pd.DataFrame, amiss: pd.DataFrame) -> Callable[[Failure], CauseContext]:
-    """Return a function that collects the evidence of all ARKs of a run about one failure."""
-    # An address that holds another one is that of an archive or a proxy.
-    is_inner = judged["request_url"].str.count("://").gt(1)
-    is_fine = judged["family"].eq(Family.WORKS) & judged["way"].isna() & ~is_inner
-    fine = in_order(judged.loc[is_fine, ["ark", "naan", "request_url"]], "ark", "request_url")
+def _with_evidence(frames: Frames, judged: pd.DataFrame, amiss: pd.DataFrame, fine: pd.DataFrame) -> pd.DataFrame:
+    """Return the failures *amiss* with the evidence that other ARKs of the run give, in the fields of `Failure`."""
     working = dict(rows_of(fine[["ark", "request_url"]]))
-    sorted_arks = sorted(working)
+    is_working, sorted_arks = working.__contains__, sorted(working)
     answered = frames.hops.loc[frames.hops["status"].lt(500).fillna(False), "url"]
-    answering_hosts = frozenset(hosts_of(answered).unique())
-    known_naans = frozenset(zip(hosts_of(fine["request_url"]), fine["naan"], strict=True))
+    known_naans = set(zip(hosts_of(fine["request_url"]), fine["naan"], strict=True))
 
     is_led_on = hosts_of(judged["request_url"]).ne(hosts_of(judged["last_url"]))
     led_on = judged.loc[is_led_on, ["ark", "last_url", "family"]]
-    failing_patterns = Counter(_patterns(led_on[led_on["family"].eq(Family.FAILS)]))
+    led_to = _patterns(led_on[led_on["family"].eq(Family.FAILS)])
     led_well = led_on[led_on["family"].eq(Family.WORKS)]
-    places = {authority_of(address) for address in failing_patterns}
+    places = {authority_of(address) for address in led_to.unique()}
     # Unless a pattern has a wildcard in its host, only addresses at these hosts can match.
     if not any("{name}" in host for host in places):
         led_well = led_well[hosts_of(led_well["last_url"]).isin(places)]
-    working_patterns = frozenset(_patterns(led_well))
-    living = _living_proposals(frames, judged, amiss, working)
 
-    def around(failure: Failure) -> CauseContext:
-        ark = Ark.parse(failure.ark)
-        beginnings = (f"ark:{ark.naan}/{ark.name[:length]}" for length in range(len(ark.name) - 1, 0, -1))
-        led_to = pattern(failure.last_url, failure.ark) if failure.last_url != failure.request_url else ""
-        return CauseContext(
-            works_at=working.get(failure.ark),
-            longer=_longer(failure.ark, sorted_arks),
-            shorter=next((form for form in beginnings if form in working), None),
-            whole=next((str(whole) for whole in ark.implied_arks if str(whole) in working), None),
-            host_answers=authority_of(failure.last_url) in answering_hosts,
-            naan_known=(authority_of(failure.request_url), ark.naan) in known_naans,
-            pattern_works=led_to in working_patterns,
-            pattern_count=failing_patterns[led_to],
-            living=living,
-        )
+    # Suggestions of check characters and earlier runs, as far as they worked in this audit.
+    proposed = amiss["suggestions"].dropna().str.split(JOINT).explode()
+    meant = {proposal["ark"] for proposal in frames.verdicts["did_you_mean"] if isinstance(proposal, dict)}
+    ended = judged.loc[judged["family"].eq(Family.WORKS), ["last_url", "request_url"]].stack()
+    has_moved = amiss["last_good_url"].isin(ended) & ~amiss["last_good_url"].isin(amiss["last_url"])
 
-    return around
+    arks = {ark: Ark.parse(ark) for ark in amiss["ark"].unique()}
+    asked = zip(hosts_of(amiss["request_url"]), amiss["naan"], strict=True)
+    return amiss.assign(
+        works_at=amiss["ark"].map(working),
+        longer=map_distinct(amiss["ark"], lambda ark: _longer(ark, sorted_arks)),
+        shorter=map_distinct(amiss["ark"], lambda ark: next(filter(is_working, _beginnings(arks[ark])), None)),
+        whole=map_distinct(amiss["ark"], lambda ark: next(filter(is_working, map(str, arks[ark].implied_arks)), None)),
+        host_answers=hosts_of(amiss["last_url"]).isin(hosts_of(answered).unique()),
+        naan_known=[pair in known_naans for pair in asked],
+        pattern_works=led_to.isin(_patterns(led_well)),
+        pattern_count=led_to.map(dict(led_to.value_counts())).astype("Int64"),
+        suggestion=proposed[proposed.isin({*working, *meant})].groupby(level=0).first(),
+        living_url=amiss["last_good_url"].where(has_moved),
+    )
+
+
+def _beginnings(ark: Ark) -> Iterator[str]:
+    """Yield the ARKs whose name is a beginning of the name of *ark*, the longest first."""
+    return (f"ark:{ark.naan}/{ark.name[:length]}" for length in range(len(ark.name) - 1, 0, -1))
 
 
 def _longer(ark: str, sorted_arks: Sequence[str]) -> str | None:
@@ -178,18 +172,7 @@ def _longer(ark: str, sorted_arks: Sequence[str]) -> str | None:
     return longer[0] if len(longer) == 1 else None
 
 
-def _living_proposals(
-    frames: Frames, judged: pd.DataFrame, amiss: pd.DataFrame, working: Mapping[str, str]
-) -> frozenset[str]:
-    """Return the suggestions of check characters and earlier runs for failing ARKs that worked in this audit."""
-    proposed = {one for texts in amiss["suggestions"].dropna() for one in texts.split(JOINT)}
-    meant = {proposal["ark"] for proposal in frames.verdicts["did_you_mean"] if isinstance(proposal, dict)}
-    earlier = set(amiss["last_good_url"].dropna())
-    fine = judged.loc[judged["family"].eq(Family.WORKS), ["last_url", "request_url"]]
-    ended = {url for urls in (fine["last_url"], fine["request_url"]) for url in urls[urls.isin(earlier)]}
-    return frozenset({ark for ark in proposed if ark in working or ark in meant} | (ended - {*amiss["last_url"]}))
-
-
-def _patterns(led_on: pd.DataFrame) -> list[str]:
+def _patterns(led_on: pd.DataFrame) -> pd.Series:
     """Return the pattern of each address to which ARKs were redirected."""
-    return [pattern(url, ark) for ark, url in rows_of(led_on[["ark", "last_url"]])]
+    patterns = [pattern(url, ark) for ark, url in rows_of(led_on[["ark", "last_url"]])]
+    return pd.Series(patterns, index=led_on.index, dtype="str")

@@ -10,19 +10,7 @@ import pandas as pd
 from extractors.model.ark import Ark
 from reports.store.frames import Frames
 from reports.tables.ark_statuses import ark_states, ark_statuses, citation_counts, with_counts
-from reports.tables.definitions import (
-    ARK_COLUMN,
-    CITED_COLUMNS,
-    EXPECTED_URL_COLUMN,
-    JUDGED_AT_COLUMN,
-    NAAN_COLUMN,
-    REQUEST_URL_COLUMN,
-    TableDefinition,
-    count_column,
-    text_column,
-    token_column,
-    url_column,
-)
+from reports.tables.definitions import published
 
 #: The finding for an ARK under a NAAN of the inventory that the inventory does not list.
 EXTRA = "extra"
@@ -71,33 +59,4 @@ def inventory_measures(frames: Frames) -> Iterator[tuple[str, int, str]]:
         yield f"inventory: {finding}", table.loc[table["finding"].eq(finding), "ark"].nunique(), note
 
 
-INVENTORY = TableDefinition(
-    "inventory",
-    "The inventory",
-    "One row per ARK of the inventory and requested URL; an ARK that was never requested has one row. The "
-    "data comes from this run and earlier ones. ARKs of this run under the inventory's NAANs that it does not list "
-    "are extra, unless they are parts or variants of a listed ARK.",
-    inventory,
-    (
-        token_column(
-            "finding",
-            "never-cited, never-checked, or never-seen, which is neither cited nor checked; extra: not in your list; "
-            "empty if both cited and checked",
-        ),
-        ARK_COLUMN,
-        NAAN_COLUMN,
-        text_column("title", "title in the inventory"),
-        text_column("collection", "collection in the inventory"),
-        count_column("citations", "citations of this ARK in documents of this run", "citations"),
-        REQUEST_URL_COLUMN,
-        token_column("object", "outcome of the object service there, when it was checked last"),
-        JUDGED_AT_COLUMN,
-        EXPECTED_URL_COLUMN,
-        url_column("final_url", "final URL"),
-        count_column("line", "line of the inventory", "number from 1"),
-        token_column("state", "best status after all checks; empty when it is not known"),
-        *CITED_COLUMNS,
-    ),
-    order=("rank", "ark", "request_url"),
-    is_listing=True,
-)
+INVENTORY = published("inventory", inventory)

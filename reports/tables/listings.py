@@ -26,40 +26,7 @@ from reports.tables.ark_statuses import (
     judged_mentions,
     last_answers,
 )
-from reports.tables.definitions import (
-    ARCHIVED_COLUMNS,
-    ARK_COLUMN,
-    ASKED_COLUMNS,
-    CITATIONS_COLUMN,
-    CITED_COLUMNS,
-    DID_YOU_MEAN_COLUMN,
-    DOCUMENT_COLUMN,
-    DOCUMENTS_COLUMN,
-    EVIDENCE_COLUMN,
-    EXPECTED_URL_COLUMN,
-    JUDGED_AT_COLUMN,
-    KNOWN_COLUMN,
-    LAST_GOOD_COLUMNS,
-    NAAN_COLUMN,
-    OBJECT_COLUMN,
-    PAIR,
-    PLACE_COLUMNS,
-    REQUEST_URL_COLUMN,
-    STATE_COLUMN,
-    STATUS_COLUMN,
-    TableDefinition,
-    count_column,
-    first_commitment_field,
-    in_order,
-    map_parsed,
-    moment_column,
-    rows_of,
-    tally,
-    text_column,
-    token_column,
-    truth_column,
-    url_column,
-)
+from reports.tables.definitions import PAIR, first_commitment_field, in_order, map_parsed, published, rows_of, tally
 from reports.tables.known import known_pairs
 from reports.tables.wording import naan_policy_words
 
@@ -99,26 +66,7 @@ def example_sign(texts: Iterable[str | None]) -> str | None:
     return next((sign[0].lower() for sign in signs if sign), None)
 
 
-REPAIRS = TableDefinition(
-    "repairs",
-    "Repairs",
-    "One row per kind of repair that was made to citations; a citation with several counts at each.",
-    repairs,
-    (
-        text_column("repair", "kind of repair"),
-        count_column("places", "places that were repaired in this way", "places"),
-        CITATIONS_COLUMN,
-        DOCUMENTS_COLUMN,
-        count_column("works", "places whose ARK works at the URL that is asked for it", "places"),
-        count_column("fails", "places whose ARK fails there", "places"),
-        count_column("unreachable", "places whose ARK gave no answer there today", "places"),
-        count_column("not_judged", "places whose ARK was not judged", "places"),
-        text_column("as_written", "one of them as written in its document"),
-        text_column("repaired", "the same, whole again"),
-        url_column("document", "document that contains it"),
-    ),
-    order=("-places", "repair"),
-)
+REPAIRS = published("repairs", repairs)
 
 
 #: Number of referring pages named for an ARK.
@@ -203,89 +151,6 @@ def check_characters(frames: Frames) -> pd.DataFrame:
     return rows.astype({"check": "str", "suggestions": "str"})
 
 
-ARKS = TableDefinition(
-    "arks",
-    "Every ARK",
-    "One row per ARK and URL that was cited or requested: first those that fail, then those without an "
-    "answer today, those not judged, and those that work. Within each group, the ARKs most requested by "
-    "visitors come first.",
-    arks,
-    (
-        ARK_COLUMN,
-        NAAN_COLUMN,
-        REQUEST_URL_COLUMN,
-        OBJECT_COLUMN,
-        token_column("family", "family of the outcome: works, fails, unreachable or not-judged"),
-        token_column("ark_family", "family of the best outcome of all URLs of the ARK; ARKs are counted by it"),
-        STATE_COLUMN,
-        moment_column("since", "moment of the check that brought it to this state", varies=True),
-        KNOWN_COLUMN,
-        JUDGED_AT_COLUMN,
-        token_column("metadata", "outcome of the metadata service"),
-        token_column("commitment", "outcome of the commitment service"),
-        text_column("permanence", "permanence in the commitment, in the provider's words"),
-        text_column("guarantor", "who makes the commitment, in the provider's words"),
-        text_column("shoulder", "beginning of its name, up to its first digit; empty for names without one"),
-        text_column("naan_policy", "policy of the assigning organization in the NAAN registry"),
-        url_column("final_url", "URL that the object's chain of redirects ended at"),
-        STATUS_COLUMN,
-        *LAST_GOOD_COLUMNS,
-        EXPECTED_URL_COLUMN,
-        count_column("hop_count", "redirects between the first request for the object and the last", "redirects"),
-        count_column(
-            "request_count", "requests about this ARK at this URL, each attempt and redirect", "requests", varies=True
-        ),
-        text_column("rests_on", "URLs requested for several ARKs: controls, policies, a host's path, other readings"),
-        *ASKED_COLUMNS,
-        text_column(
-            "asked_from",
-            "pages that visitors came from, with the number of requests, or the log if no page is named; at most five",
-        ),
-        text_column("answered", "statuses of the answers to visitors, with their number"),
-        count_column("citations", "citations of this ARK with this URL", "citations"),
-        *CITED_COLUMNS,
-        token_column("check", "state of its check character: passes, fails, none or unknown"),
-        text_column("suggestions", "ARKs that may have been meant, if the check character fails"),
-        DID_YOU_MEAN_COLUMN,
-        *ARCHIVED_COLUMNS,
-        text_column("archive", "answer of the web archive: a capture, no capture, or no answer; empty if not asked"),
-        EVIDENCE_COLUMN,
-        text_column("metadata_evidence", "evidence for the metadata outcome"),
-        text_column("commitment_evidence", "evidence for the commitment outcome"),
-        text_column("remarks", "further remarks, and findings about the ARK"),
-    ),
-    order=("attention", "-asked", "-citations", "ark", "request_url"),
-    is_listing=True,
-)
+ARKS = published("arks", arks)
 
-CITATIONS = TableDefinition(
-    "citations",
-    "Every citation",
-    "One row per mention of an ARK, in the order of the documents: the text as written, and its interpretation.",
-    citations,
-    (
-        DOCUMENT_COLUMN,
-        count_column(
-            "citation", "number of the citation in the document; a link and its text are one", "number from 1"
-        ),
-        *PLACE_COLUMNS,
-        ARK_COLUMN,
-        text_column("repaired", "repaired text, which is sent to the resolver"),
-        text_column("repairs", "repairs in order; empty without repairs"),
-        token_column("confidence", "certain, likely or ambiguous"),
-        text_column("reason", "rule that led to the least certain decision"),
-        text_column("alternatives", "ARKs that the other decisions would have given"),
-        truth_column("again", "true if decided again with the evidence of all documents, or of the resolvers' answers"),
-        text_column("spelling", "how its spelling departs from the specifications"),
-        truth_column(
-            "is_example",
-            "for ARKs under 12345 or 99999: true if the context, the title or the address marks it as an "
-            "example; such ARKs are not fit for long-term reference",
-        ),
-        text_column("sign", "the word that marks it; empty without one"),
-        REQUEST_URL_COLUMN,
-        OBJECT_COLUMN,
-    ),
-    order=("document", "ordinal"),
-    is_listing=True,
-)
+CITATIONS = published("citations", citations)

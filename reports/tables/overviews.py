@@ -20,27 +20,7 @@ from reports.tables.ark_statuses import (
     judged_mentions,
     with_counts,
 )
-from reports.tables.definitions import (
-    ARKS_COLUMN,
-    CITATIONS_COLUMN,
-    COMMITTED_COLUMN,
-    DOCUMENT_COLUMN,
-    DOCUMENTS_COLUMN,
-    FAMILY_COUNT_COLUMNS,
-    NAAN_COLUMN,
-    ORGANIZATION_COLUMN,
-    SHARE_COLUMN,
-    TableDefinition,
-    count_column,
-    hosts_of,
-    map_parsed,
-    number_column,
-    tally,
-    text_column,
-    token_column,
-    truth_column,
-    url_column,
-)
+from reports.tables.definitions import hosts_of, map_parsed, published, tally
 from reports.tables.wording import naan_policy_words
 
 #: Ends of chains whose last request was not sent.
@@ -170,82 +150,8 @@ def _mean_redirects(counts: pd.DataFrame, rows: pd.DataFrame, urls: pd.Series) -
     return counts["host"].map(means.round(2))
 
 
-NAANS = TableDefinition(
-    "naans",
-    "By organization",
-    "One row per NAAN. Each ARK counts once, with the best outcome of all its URLs. The share that works is "
-    "works / (works + fails): ARKs that gave no answer today, and ARKs that were not judged, are not in the "
-    "denominator; the share is empty if the denominator is 0. Shared NAANs are open to every organization; "
-    "12345 and 99999 are for examples and tests: they are counted but never requested.",
-    naans,
-    (
-        NAAN_COLUMN,
-        ORGANIZATION_COLUMN,
-        ARKS_COLUMN,
-        CITATIONS_COLUMN,
-        DOCUMENTS_COLUMN,
-        *FAMILY_COUNT_COLUMNS,
-        count_column("described", "ARKs that return metadata: outcome erc, structured or html", "ARKs"),
-        COMMITTED_COLUMN,
-        text_column("policy", "policy of the assigning organization in the NAAN registry"),
-        SHARE_COLUMN,
-        text_column(
-            "shoulders",
-            "the ten most frequent shoulders (beginnings of names, up to their first digit), with their ARKs",
-        ),
-        text_column("outcomes", "how often each outcome was the best of an ARK, the most frequent first"),
-        text_column("purpose", "purpose of the NAAN (draft-kunze-ark-38, table 2)"),
-        text_column("expected_to_resolve", "whether its ARKs are expected to resolve: yes or maybe"),
-        truth_column("long_term_reference", "whether its ARKs are fit for long-term reference"),
-        text_column("remarks", "that the copy of the NAAN registry lacks it; empty if it does not, or is incomplete"),
-    ),
-    order=("-arks", "naan"),
-)
+NAANS = published("naans", naans)
 
-RESOLVERS = TableDefinition(
-    "resolvers",
-    "By resolver and landing host",
-    "One row per host that was requested first, and one per landing host. An ARK counts once per row, with "
-    "its best outcome at that host; an ARK at several hosts counts at each.",
-    resolvers,
-    (
-        token_column("role", "resolver (asked first) or landing (gave the last answer)"),
-        text_column("host", "host, with its port unless it is the default one"),
-        ARKS_COLUMN,
-        *FAMILY_COUNT_COLUMNS,
-        SHARE_COLUMN,
-        text_column("info_answers", "URLs by metadata outcome: how ?info is answered, the most frequent first"),
-        truth_column("http_only", "whether the host was reached, but never over HTTPS; empty when it was not reached"),
-        text_column(
-            "tls", "whether its certificate is valid: ok, or the reason why not; empty when it was not examined"
-        ),
-        number_column(
-            "mean_redirects", "mean number of redirects: after the first request, or on the way", "redirects"
-        ),
-        text_column("landing_hosts", "the three hosts where most chains ended, with their number of URLs"),
-        text_column("resolvers", "the three hosts that led here most often, with their number of URLs"),
-        text_column("naans", "the three NAANs that land here most often, with their number of URLs"),
-    ),
-    order=("-role", "-arks", "host"),
-)
+RESOLVERS = published("resolvers", resolvers)
 
-DOCUMENTS = TableDefinition(
-    "documents",
-    "By document",
-    "One row per document, those with failing ARKs first. An ARK is judged by the URLs cited there.",
-    documents,
-    (
-        DOCUMENT_COLUMN,
-        text_column("title", "title that the document gives itself"),
-        url_column("found_on", "document that led here; empty for a starting point"),
-        token_column("outcome", "outcome of the request for the document"),
-        url_column("led_to", "redirect target, which has its own row; empty without a redirect"),
-        text_column("media_type", "media type of the document"),
-        count_column("citations", "citations of ARKs in the document", "citations"),
-        ARKS_COLUMN,
-        *FAMILY_COUNT_COLUMNS,
-        count_column("repaired", "citations that typesetting or markup had broken", "citations"),
-        text_column("findings", "what could not be read, with the reason, and remarks about its citations and links"),
-    ),
-    order=("-fails", "document"),
-)
+DOCUMENTS = published("documents", documents)

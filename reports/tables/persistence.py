@@ -15,23 +15,11 @@ import pandas as pd
 from crawler.history.ark_status import ArkState
 from crawler.model.observations import DESCRIBED, CommitmentOutcome, Family
 from extractors.model.urls import authority_of, split_url
-from reports.languages import ENGLISH, N_
+from reports.languages import ENGLISH
 from reports.languages.templates import macros
 from reports.store.frames import Frames, Timeline
 from reports.tables.ark_statuses import BEST_STATE, families
-from reports.tables.definitions import (
-    ARKS_COLUMN,
-    TableDefinition,
-    count_column,
-    map_distinct,
-    moment_column,
-    number_column,
-    records_of,
-    share_column,
-    side_by_side,
-    text_column,
-    token_column,
-)
+from reports.tables.definitions import map_distinct, published, records_of, side_by_side
 
 # The Kaplan-Meier estimator of survival, for subjects that were observed for different times.
 
@@ -83,15 +71,6 @@ def median_days(curves: pd.DataFrame, by: list[str]) -> pd.DataFrame:
 _GROUP = ["grouping", "group"]
 ALL = "all"
 _GROUPINGS = (ALL, "naan", "resolver", "documents")
-#: The states that `persistence` counts under their own names; healthy ARKs are counted as resolving.
-_OTHER_STATES = {
-    ArkState.FAILING: N_("ARKs that are failing"),
-    ArkState.CONFIRMED_BROKEN: N_("ARKs that are confirmed broken"),
-    ArkState.FLAPPING: N_("ARKs that are flapping"),
-    ArkState.BLOCKED: N_("ARKs that are blocked"),
-    ArkState.SKIPPED: N_("ARKs that are skipped"),
-    ArkState.UNDETERMINED: N_("ARKs that are undetermined"),
-}
 _JUDGED = (ArkState.HEALTHY, ArkState.FLAPPING, ArkState.FAILING, ArkState.CONFIRMED_BROKEN)
 
 
@@ -272,64 +251,7 @@ def _share(part: pd.Series, whole: pd.Series) -> pd.Series:
 
 # -- definitions
 
-_GROUPING = token_column("grouping", "kind of group: all, naan or resolver")
-_GROUP_COLUMN = text_column("group", "the group: all, a NAAN, or a resolver")
 
-SURVIVAL = TableDefinition(
-    "survival",
-    "Survival",
-    "One row per group and day: the Kaplan-Meier estimate of the share still working, by days since first "
-    "seen working. A subject is an ARK at one URL. It dies with the first failure of a confirmed series; "
-    "otherwise it was last seen alive when it last worked. ARKs that never worked are not included.",
-    survival,
-    (
-        _GROUPING,
-        _GROUP_COLUMN,
-        count_column("days", "time since it was first seen to work", "days"),
-        count_column("at_risk", "subjects alive and still observed on that day", "ARKs at a URL"),
-        count_column("failed", "subjects that died on that day", "ARKs at a URL"),
-        count_column("censored", "subjects last seen alive on that day", "ARKs at a URL"),
-        share_column("survival", "estimated share still alive after that day"),
-        share_column("low", "lower bound of it (95 %, log-log); empty before the first death"),
-        share_column("high", "upper bound of it"),
-        count_column("never_worked", "ARKs of the group that failed and never worked: not included", "ARKs at a URL"),
-    ),
-    is_listing=True,
-)
+SURVIVAL = published("survival", survival)
 
-PERSISTENCE = TableDefinition(
-    "persistence",
-    "Persistence",
-    "One row per set of ARKs: all, by NAAN, by resolver, and by section of the documents that cite them in "
-    "this run. An ARK counts once, with its best status; ARKs that are no longer cited are left out. "
-    "Failures and recoveries count ARKs at a URL; their times are medians of the Kaplan-Meier estimate, "
-    "empty if fewer than half failed or recovered. An ARK is permanent only if its provider states it.",
-    persistence,
-    (
-        token_column("grouping", "kind of group: all, naan, resolver or documents"),
-        text_column("group", "the set: all, a NAAN, a resolver, or a section of the documents"),
-        ARKS_COLUMN,
-        count_column("judged", "ARKs that are healthy, flapping, failing or confirmed broken", "ARKs"),
-        count_column("resolving", "ARKs that are healthy", "ARKs"),
-        share_column("share_resolving", "resolving / judged; empty if judged is 0"),
-        count_column("described", "of those that resolve, those that return metadata", "ARKs"),
-        share_column("share_described", "described / resolving; empty if resolving is 0"),
-        count_column("committed", "of those that resolve, those with a stated commitment", "ARKs"),
-        share_column("share_committed", "committed / resolving; empty if resolving is 0"),
-        count_column("permanent", "of those, those that the commitment calls permanent", "ARKs"),
-        *(count_column(state.replace("-", "_"), meaning, "ARKs") for state, meaning in _OTHER_STATES.items()),
-        moment_column("first_at", "time when the first of them was first seen"),
-        moment_column("last_at", "moment of the last check of any of them"),
-        count_column("watched", "ARKs at a URL that were seen to work at least once", "ARKs at a URL"),
-        count_column("died", "of these, those that were confirmed broken later", "ARKs at a URL"),
-        number_column(
-            "days_to_failure", "median time from first working to the first failure of the confirmed series", "days"
-        ),
-        count_column("spells", "periods of failure, of any length", "periods"),
-        count_column("confirmed", "of these, those that lasted long enough to be confirmed", "periods"),
-        count_column("recovered", "of these periods, those that ended with recovery", "periods"),
-        number_column("days_to_recovery", "median time from the first failure of a period to recovery", "days"),
-        text_column("statement", "the row in sentences"),
-    ),
-    order=("rank", "-arks", "group"),
-)
+PERSISTENCE = published("persistence", persistence)

@@ -8,16 +8,7 @@ from crawler.model.observations import Family, ObjectOutcome, Question
 from crawler.model.resolving import REFUSING_STATUSES
 from reports.store.frames import Frames
 from reports.tables.ark_statuses import ark_statuses
-from reports.tables.definitions import (
-    PAIR,
-    TableDefinition,
-    count_column,
-    hosts_of,
-    moment_column,
-    number_column,
-    tally,
-    text_column,
-)
+from reports.tables.definitions import PAIR, hosts_of, published, tally
 from reports.tables.overviews import HELD_BACK, sent_hops
 
 #: The purpose of a question; all other questions test resolvers.
@@ -97,53 +88,4 @@ def _blocked_arks(frames: Frames) -> pd.DataFrame:
 _CHECK = r"(a robot check: [^;]+)"
 
 
-HOSTS = TableDefinition(
-    "hosts",
-    "Requests by host",
-    "One row per contacted host: number and purpose of the requests, including redirects, the throttling, "
-    "and the answers.",
-    hosts,
-    (
-        text_column("host", "host that was asked, with its port unless it is the default one"),
-        count_column(
-            "requests",
-            "requests that went out to it, without robots.txt and certificate probes",
-            "requests",
-            varies=True,
-        ),
-        count_column("documents", "of these, for documents", "requests"),
-        count_column("objects", "of these, for the objects of ARKs as cited", "requests", varies=True),
-        count_column("descriptions", "of these, with ?info, ?? or ?", "requests", varies=True),
-        count_column(
-            "controls",
-            "of these, for names that can't exist, and for other ways and spellings",
-            "requests",
-            varies=True,
-        ),
-        count_column("refused", "answers with a status that refuses access", "requests", varies=True),
-        count_column("server_errors", "answers from 500 to 599", "requests", varies=True),
-        count_column("no_answer", "requests without an answer", "requests", varies=True),
-        count_column("pauses_asked", "answers with Retry-After", "requests", varies=True),
-        count_column("pauses_kept", "pauses of the requested length before further requests", "pauses", varies=True),
-        number_column("paused_s", "total requested length of these pauses", "seconds", varies=True),
-        count_column(
-            "all_requests",
-            "all requests, including those for robots.txt and certificates, and those of a killed process",
-            "requests",
-            varies=True,
-        ),
-        number_column("interval_s", "shortest interval between two requests, without back-off", "seconds"),
-        number_column("crawl_delay_s", "interval in its robots.txt; empty without one", "seconds"),
-        count_column(
-            "arks_not_judged",
-            "ARKs that could not be checked because the host refuses programs (outcome blocked)",
-            "ARKs",
-        ),
-        text_column("tried", "its answers to requests for these ARKs, the most frequent first", varies=True),
-        text_column("given_up", "why requests to it were stopped; empty if they were not", varies=True),
-        moment_column("first_at", "moment of its first answer or failure", varies=True),
-        moment_column("last_at", "moment of its last one", varies=True),
-        number_column("mean_s", "mean time from a request to its answer", "seconds", varies=True),
-    ),
-    order=("-requests", "host"),
-)
+HOSTS = published("hosts", hosts)

@@ -9,14 +9,7 @@ from reports.languages import N_
 from reports.store.frames import Frames
 from reports.store.run_queries import WORKING
 from reports.tables.ark_statuses import ark_statuses, level, share
-from reports.tables.definitions import (
-    ARKS_COLUMN,
-    TableDefinition,
-    share_column,
-    text_column,
-    token_column,
-    truth_column,
-)
+from reports.tables.definitions import published
 from reports.tables.wording import COMMITMENT_MEANINGS, METADATA_MEANINGS, OBJECT_MEANINGS
 
 #: The meaning of each level; "unknown" if the object could not be checked today.
@@ -31,8 +24,7 @@ LEVELS = {
 
 def services(frames: Frames) -> pd.DataFrame:
     """Return one row per answer of a service, in the order of the enums, and then one per level; always all five."""
-    table = pd.concat([_answers(frames), _levels(frames)], ignore_index=True)
-    return table.reindex(columns=[column.name for column in SERVICES.columns])
+    return pd.concat([_answers(frames), _levels(frames)], ignore_index=True)
 
 
 def _answers(frames: Frames) -> pd.DataFrame:
@@ -59,18 +51,4 @@ def _levels(frames: Frames) -> pd.DataFrame:
     return table.assign(share=share(table["arks"], pd.Series(len(levels), index=table.index)))
 
 
-SERVICES = TableDefinition(
-    "services",
-    "The three services",
-    "An ARK gives access to its object, its metadata and a statement of commitment. One row per answer, each ARK with "
-    "its best answer, and one per level, the number of services provided.",
-    services,
-    (
-        token_column("service", "object, metadata, commitment, or level for all three"),
-        token_column("outcome", "outcome of that service; for a level, the number of services provided, or unknown"),
-        truth_column("given", "true if this outcome means that the service is provided"),
-        ARKS_COLUMN,
-        share_column("share", "for a level: these ARKs / all ARKs; empty without ARKs"),
-        text_column("meaning", "the outcome in words", is_ours=True),
-    ),
-)
+SERVICES = published("services", services)

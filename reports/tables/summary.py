@@ -22,7 +22,7 @@ from reports.languages.templates import macros
 from reports.store.frames import Frames
 from reports.tables.ark_statuses import ark_states, ark_statuses, families, judged_mentions
 from reports.tables.changes import FAILING
-from reports.tables.definitions import TableDefinition, count_column, records_of, rows_of, text_column
+from reports.tables.definitions import published, records_of, rows_of
 from reports.tables.inventory import inventory_measures
 from reports.tables.known import KNOWN, known_measures
 from reports.tables.overviews import HELD_BACK, own
@@ -169,22 +169,7 @@ def _family_measures(of: str, families_of: Mapping[str, int]) -> Iterator[Measur
         yield f"{of}: {family}", families_of.get(family, 0), meaning
 
 
-SUMMARY = TableDefinition(
-    "summary",
-    "Summary",
-    "One row per measure. Each ARK counts once, with the best outcome of all its URLs; citations count with "
-    "the outcome of the cited URL.",
-    summary,
-    (
-        text_column("measure", "name of the measure"),
-        count_column("value", "number counted", "by measure"),
-        count_column("previous", "value in the previous run of the same kind; empty for the first", "by measure"),
-        count_column("change", "value - previous", "by measure"),
-        count_column("since", "value in the run chosen for comparison; empty without one", "by measure"),
-        count_column("since_change", "value - since", "by measure"),
-        text_column("note", "explanation of the measure"),
-    ),
-)
+SUMMARY = published("summary", summary)
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,7 +34,7 @@ linked heading. A missing value is empty in a file, and NULL in a dataset or a s
 ([reasons](#reasons), [spellings](#spellings), [states](#states), [causes](#causes)); those of outcomes are in
 [verdicts.md](verdicts.md#outcomes).
 
-This page is generated from `reports/tables/report_tables.py`, `arkaudit/features/datasets/columns.py` and
+This page is generated from `reports/tables/tables.toml`, `arkaudit/features/datasets/columns.py` and
 `crawler/model/schema.py` by `make generated`.
 """
 _PUBLISHED = """## Reports

@@ -15,7 +15,7 @@ from sqlalchemy import Connection, func, select
 from crawler.history.ark_status import EventKind
 from crawler.model.schema import ark, event, run
 from reports.languages import N_
-from reports.store.selections import EVENTS, load, query_of
+from reports.store.selections import EVENTS, load
 from reports.store.store_reading import read_store
 from reports.tables.changes import FAILING, SEVERITY, events_to_report
 from reports.tables.definitions import in_order, records_of
@@ -180,9 +180,10 @@ def _recent_events(connection: Connection) -> tuple[dict[int, str], pd.DataFrame
     newest = (run.c.started_at.desc(), run.c.run_id.desc())
     keys = connection.execute(select(run.c.run_id, run.c.uuid).order_by(*newest))
     first = select(func.min(run.c.run_id)).scalar_subquery()
-    query = query_of(EVENTS).select_from(event.join(ark).join(run)).where(~(is_new & (event.c.run_id == first)))
-    query = query.order_by(None).order_by(*newest, is_new, event.c.event_id).limit(_MOST_EVENTS)
-    return {row.run_id: row.uuid for row in keys}, load(connection, EVENTS, query)
+    is_meant = ~(is_new & (event.c.run_id == first))
+    order = (*newest, is_new, event.c.event_id)
+    events = load(connection, EVENTS, is_meant, of=event.join(ark).join(run), order=order, most=_MOST_EVENTS)
+    return {row.run_id: row.uuid for row in keys}, events
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,8 +10,7 @@ import pytest
 
 from reports.languages import LANGUAGES, NAMES, Forms
 from reports.languages.display import ColumnType
-from reports.tables.definitions import NAAN_COLUMN
-from reports.tables.report_tables import TABLES
+from reports.tables.overviews import NAANS
 from tests.real.browser import Page, barriers, browser_page, needs_browser
 from tests.real.loopback import run_command
 from tests.real.reports.test_report_charts import TEXTS_AMISS
@@ -188,9 +187,9 @@ def test_column_headings_are_explained_in_the_page_language(browser: Page, langu
     for code, language in LANGUAGES.items():
         browser.value(f"arkaudit.speak({code!r})")
         browser.settled("arkaudit.renewed()")
-        assert browser.value(told) == language.gettext(NAAN_COLUMN.meaning)
+        assert browser.value(told) == language.gettext(NAANS.columns[0].meaning)
         caption = browser.value("document.querySelector('#table-naans caption').textContent")
-        assert caption == language.gettext(next(each.caption for each in TABLES if each.name == "naans"))
+        assert caption == language.gettext(NAANS.caption)
 
 
 #: How many links of the navigation one would have to scroll for.

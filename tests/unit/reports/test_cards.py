@@ -2,7 +2,7 @@
 
 import re
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import date
 from itertools import product
@@ -18,7 +18,7 @@ from reports.languages.display import escape_invisible
 from reports.page.cards import action_cards, check_list, known_command
 from reports.page.letters import ArkProblem, letter
 from reports.page.shown_tables import Cell
-from reports.remediation.causes import Cause, CauseContext, Failure, diagnose
+from reports.remediation.causes import Cause, Failure, diagnose
 from reports.store.frames import Frames
 from reports.tables.definitions import URL
 from reports.tables.report_tables import Tables
@@ -71,9 +71,9 @@ def contradictions(text: str) -> list[str]:
 def possible_letters() -> Iterator[tuple[Cause, str]]:
     """Yield the letter about each failure that an audit may diagnose."""
     ark, asked, landing = "ark:12148/x5", "https://r.example/ark:/12148/x5", "https://l.example/view/5"
-    nothing_known = CauseContext(naan_known=False, pattern_works=False, pattern_count=2, host_answers=False)
-    known = (CauseContext(works_at="https://o.example/ark:/12148/x5"), CauseContext(longer=f"{ark}y"))
-    around = (CauseContext(), nothing_known, *known, CauseContext(shorter="ark:12148/x"), CauseContext(whole=ark))
+    nothing_known = {"naan_known": False, "pattern_works": False, "pattern_count": 2, "host_answers": False}
+    known = ({"works_at": "https://o.example/ark:/12148/x5"}, {"longer": f"{ark}y"})
+    evidence: Sequence[Mapping[str, Any]] = ({}, nothing_known, *known, {"shorter": "ark:12148/x"}, {"whole": ark})
     outcomes = [one for one in ObjectOutcome if one.family in (Family.FAILS, Family.UNREACHABLE)]
     failures = [
         Failure(ark, asked, outcome, last_url, status, check=check, has_lasted=has_lasted)
@@ -85,8 +85,8 @@ def possible_letters() -> Iterator[tuple[Cause, str]]:
     ]
     works = (ObjectOutcome.RESOLVED, ObjectOutcome.RELATED, ObjectOutcome.EXPLAINED, ObjectOutcome.WORKS_ELSEWHERE)
     failures += [Failure(ark, asked, one, asked, 404, way=way, way_url=f"{asked}z") for one in works for way in WAYS]
-    for failure, context in product(failures, around):
-        found = diagnose(failure, context)
+    for failure, known_of_others in product(failures, evidence):
+        found = diagnose(replace(failure, **known_of_others))
         one = ArkProblem(ark, asked, failure.outcome, failure.last_url, should_be=found.should_be or "")
         written = letter(found.cause, [one], 1)
         yield found.cause, f"{written.subject}\n{written.body}"

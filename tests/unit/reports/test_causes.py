@@ -19,21 +19,13 @@ from crawler.model.observations import (
 from crawler.store.store import Store
 from crawler.verdicts.verdict import WAYS
 from extractors.model.ark import Ark
-from reports.remediation.causes import (
-    ADVICE,
-    CAUSE_NAMES,
-    FAULT_OF,
-    Cause,
-    CauseContext,
-    Failure,
-    Fault,
-    diagnose,
-    pattern,
-)
+from reports.remediation.causes import ADVICE, CAUSE_NAMES, FAULT_OF, Cause, Failure, Fault, diagnose, pattern
 from reports.store.frames import load_frames
 from reports.tables.failing import diagnosed_failures
+from reports.tables.report_tables import Tables
 from reports.tables.wording import FAULT_NAMES
 from tests.growth import LINEAR, growth
+from tests.unit.crawler.test_history import audit
 from tests.vectors import vectors
 
 URL = "https://r.example/ark:/12148/x5"
@@ -41,14 +33,12 @@ URL = "https://r.example/ark:/12148/x5"
 
 def failure(**told: Any) -> Failure:
     known = {"ark": "ark:12148/x5", "request_url": URL, "outcome": "broken", "last_url": URL, "status": 404, **told}
-    known["outcome"] = ObjectOutcome(known["outcome"])
-    known["way"] = Question(known["way"]) if known.get("way") else None
-    return Failure(**{**known, "suggestions": tuple(known.get("suggestions", ()))})
+    return Failure(**known)
 
 
 @pytest.mark.parametrize("vector", vectors("causes"))
 def test_a_failure_has_the_cause_the_fault_and_the_repair(vector: dict[str, Any]) -> None:
-    told = diagnose(failure(**vector.get("failure", {})), CauseContext(**vector.get("around", {})))
+    told = diagnose(failure(**vector.get("failure", {}), **vector.get("around", {})))
     assert (told.cause.value, told.fault.value) == (vector["cause"], vector["fault"])
     assert told.should_be == vector.get("should_be", told.should_be if "should_be" not in vector else None)
     assert told.host == vector.get("host", told.host)
@@ -69,7 +59,7 @@ def test_every_cause_has_a_fault_an_advice_and_a_name_and_every_way_a_cause() ->
     assert set(ADVICE) == set(CAUSE_NAMES) == set(Cause)
     assert set(FAULT_NAMES) == set(Fault)
     for way in WAYS:
-        told = diagnose(failure(outcome="resolved", way=way.value, way_url=URL), CauseContext())
+        told = diagnose(failure(outcome="resolved", way=way.value, way_url=URL))
         assert told.fault is Fault.RESOLVER
 
 
@@ -84,12 +74,9 @@ failures = st.builds(
     last_url=st.sampled_from([URL, "https://l.example/old/x5", "http://[broken/", "", "mailto:x@y"]),
     status=st.sampled_from([None, 200, 302, 404, 410, 503]),
     check=st.sampled_from(["passes", "fails", "none", "unknown"]),
-    suggestions=st.sampled_from([(), ("ark:12148/x6",)]),
-    last_good_url=st.sampled_from([None, "https://l.example/x5"]),
+    suggestion=st.sampled_from([None, "ark:12148/x6"]),
+    living_url=st.sampled_from([None, "https://l.example/x5"]),
     has_lasted=st.booleans(),
-)
-worlds = st.builds(
-    CauseContext,
     works_at=st.sampled_from([None, "https://n2t.net/ark:/12148/x5"]),
     longer=st.sampled_from([None, "ark:12148/x5abc"]),
     shorter=st.sampled_from([None, "ark:12148/x"]),
@@ -101,20 +88,31 @@ worlds = st.builds(
 )
 
 
-@given(failures, worlds)
-def test_no_answer_is_nobodys_fault_until_it_has_lasted_or_another_address_works(
-    failed: Failure, around: CauseContext
-) -> None:
-    told = diagnose(failed, around)
-    if FAMILY_OF[failed.outcome] is Family.UNREACHABLE and not failed.has_lasted and not around.works_at:
+@given(failures)
+def test_no_answer_is_nobodys_fault_until_it_has_lasted_or_another_address_works(failed: Failure) -> None:
+    told = diagnose(failed)
+    if ObjectOutcome(failed.outcome).family is Family.UNREACHABLE and not failed.has_lasted and not failed.works_at:
         assert told.fault is Fault.NOBODY
     if told.fault is Fault.CITATION:
-        assert FAMILY_OF[failed.outcome] is Family.FAILS
+        assert ObjectOutcome(failed.outcome).family is Family.FAILS
 
 
 @given(st.text(max_size=40), st.text(max_size=20))
 def test_a_pattern_is_made_of_any_text(url: str, ark: str) -> None:
     assert isinstance(pattern(url, ark), str)
+
+
+def test_only_suggestion_that_was_seen_working_is_proposed(tmp_path: Path) -> None:
+    written, meant = "https://r.example/ark:/12148/btv1b8449691w", "https://r.example/ark:/12148/btv1b8449691v"
+    proposed = []
+    for name, urls in (("one", [written]), ("both", [written, meant])):
+        with Store.open(tmp_path / f"{name}.db") as store:
+            text = {"https://library.example/": f"see {' and '.join(urls)}"}
+            audit(store, 0, documents=text, answers={written: 404, **dict.fromkeys(urls[1:], 200)})
+        tables = Tables(load_frames(tmp_path / f"{name}.db"))
+        assert "ark:12148/btv1b8449691v" in tables["arks"].set_index("request_url")["suggestions"][written]
+        proposed.append(tables["failures"]["should_be"].fillna("").tolist())
+    assert proposed == [[""], ["ark:12148/btv1b8449691v"]]
 
 
 def test_detour_counts_as_lasting_after_several_checks_over_days(tmp_path: Path) -> None:

@@ -26,7 +26,6 @@ from reports.page.letters import letter
 from reports.page.translations import Texts, changes
 from reports.remediation.causes import Cause
 from reports.store.frames import Frames
-from reports.tables.definitions import UNITS
 from reports.tables.report_tables import TABLES, Report, Tables
 from reports.tables.summary import Summary
 from reports.tables.wording import FORMATS
@@ -56,7 +55,6 @@ def test_tables_and_columns_are_explained_in_every_language(code: str) -> None:
         said = [definition.caption, *(column.meaning for column in definition.columns)]
         same = [sentence for sentence in said if language.gettext(sentence) == sentence]
         assert [sentence for sentence in same if not _FORMULA.fullmatch(sentence)] == [], definition.name
-        assert {column.unit for column in definition.columns} <= {*UNITS, "", "1", "UTC"}, definition.name
 
 
 #: Words that occur in names of columns only.

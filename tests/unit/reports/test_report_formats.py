@@ -27,7 +27,7 @@ from reports.formats.markdown_report import _cell, markdown
 from reports.formats.table_files import LONGEST_CELL
 from reports.languages import ENGLISH
 from reports.store.frames import Frames, load_frames
-from reports.tables.definitions import DOCUMENT_COLUMN, ColumnType, rows_of
+from reports.tables.definitions import Column, ColumnType, rows_of
 from reports.tables.filters import Choice
 from reports.tables.listings import ARKS
 from reports.tables.report_tables import TABLES, Report
@@ -168,7 +168,7 @@ def test_the_markdown_is_tables_that_a_reader_of_markdown_sees_as_such(report: R
 @pytest.mark.parametrize("evil", ["a|b", "`", "``x`", "![x](http://evil.example/)", "@everyone #1", "<img src=x>"])
 def test_web_text_is_code_in_markdown(evil: str) -> None:
     parser = markdown_it.MarkdownIt("commonmark").enable("table")
-    html = parser.render(f"| a |\n|---|\n| {_cell(evil, DOCUMENT_COLUMN, ENGLISH)} |\n")
+    html = parser.render(f"| a |\n|---|\n| {_cell(evil, Column('document', ColumnType.URL, ''), ENGLISH)} |\n")
     [cell] = pd.read_html(io.StringIO(html))[0]["a"]
     assert cell.strip() == evil.strip()
     assert "<code>" in html
