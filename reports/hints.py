@@ -10,6 +10,8 @@ from reports.languages import ENGLISH, Language
 from reports.languages.places import place_words
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from reports.store.frames import Frames
 
 #: The number of problems listed, and of places listed for each.
@@ -25,6 +27,8 @@ class Fault:
     """The problem in words, for example from `failing_words`."""
     places: Sequence[str] = ()
     """The places that cite the ARK."""
+    should_be: str | None = None
+    """The citation that is right, if known."""
 
 
 def failing_words(ark: str, outcome: str, *, is_unreachable: bool, language: Language = ENGLISH) -> str:
@@ -45,14 +49,20 @@ def fault_lines(faults: Sequence[Fault], count: int | None = None, language: Lan
 
     >>> list(fault_lines([Fault("ark:12148/x5 fails (broken)", ["a.txt:1", "b.pdf, p. 2", "c.html", "d.html"])], 24))
     ['ark:12148/x5 fails (broken), cited in a.txt:1; b.pdf, p. 2; c.html; and 1 more', 'and 23 more']
+    >>> next(fault_lines([Fault("ark:12148/x5 fails (broken)", ["a.txt:1"], "ark:12148/x7")]))
+    'ark:12148/x5 fails (broken), cited in a.txt:1; it should be ark:12148/x7'
     """
     shown = faults[:MOST_FAULTS]
     for fault in shown:
         places, more = [*fault.places[:MOST_PLACES]], len(fault.places) - MOST_PLACES
         if more > 0:
             places.append(language.ngettext("and {number} more", "and {number} more", more))
-        words = language.gettext("{fault}, cited in {places}", fault=fault.words, places="; ".join(places))
-        yield words if places else fault.words
+        words = fault.words
+        if places:
+            words = language.gettext("{fault}, cited in {places}", fault=words, places="; ".join(places))
+        if fault.should_be:
+            words = language.gettext("{fault}; it should be {citation}", fault=words, citation=fault.should_be)
+        yield words
     rest = (len(faults) if count is None else count) - len(shown)
     if rest:
         yield language.ngettext("and {number} more", "and {number} more", rest)
@@ -63,10 +73,11 @@ def next_words(command: str, language: Language = ENGLISH) -> str:
     return language.gettext("next: {command}", command=command)
 
 
-def failing_arks(frames: Frames, language: Language) -> tuple[list[Fault], int]:
+def failing_arks(frames: Frames, failures: pd.DataFrame, language: Language) -> tuple[list[Fault], int]:
     """Return the first ARKs that fail at every URL, then those whose hosts did not answer, and the total number.
 
-    Each comes with the places that cite it. Known problems are excluded.
+    Each comes with the places that cite it, and with the right citation in the table *failures*. Known problems are
+    excluded.
     """
     from crawler.model.observations import Family
     from reports.tables.ark_statuses import ark_statuses
@@ -83,10 +94,12 @@ def failing_arks(frames: Frames, language: Language) -> tuple[list[Fault], int]:
     rows = rows_of(cited[["document", "page", "line"]])
     words = [place_words(document, page, line, language) for document, page, line in rows]
     places = cited.assign(words=words).groupby("ark_id")["words"].agg(list)
+    should_be = failures.dropna(subset="should_be").drop_duplicates("ark").set_index("ark")["should_be"]
     faults = [
         Fault(
             failing_words(ark, str(outcome), is_unreachable=family == Family.UNREACHABLE, language=language),
             places.get(ark_id, ()),
+            should_be.get(ark),
         )
         for ark_id, ark, outcome, family in rows_of(first[["ark_id", "ark", "object", "family"]])
     ]

@@ -121,7 +121,7 @@ def report_on(
         console.print(main_table(frames, language))
     written_to = place_sentence(paths.index or out, language) if paths and out else None
     if is_ending:
-        faults, count = failing_arks(frames, language)
+        faults, count = failing_arks(frames, report.tables["failures"], language)
         print_ending(faults, count, verdict, written_to or after_run(store, language), language)
     else:
         say(written_to or after_run(store, language))

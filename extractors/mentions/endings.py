@@ -340,7 +340,7 @@ ENDINGS: tuple[Ending, ...] = (
         Effect.LIKELY,
         regex.compile(
             r"(?=[A-Z][a-z]{2,}⟩)(?<=⟨[^/⟩]{1,40}/(?:(?=[a-z]*[0-9])[0-9a-z]{4,}|[^⟩]{3,}[0-9]))"
-            r"|(?=[A-Z]{3,}⟩)(?<=⟨[^/⟩]{1,40}/(?=[a-z]*[0-9])[0-9a-z]{4,})"
+            r"|(?<![A-Z])(?=[A-Z]{3,}⟩)(?<=⟨[^/⟩]{1,40}/(?=[a-z]*[0-9])[0-9a-z]{4,})"
         ),
         "⟦ark:/21198/z1r7mb64Voir⟧ la suite, ⟦ark:/21198/z1r7mb65ISBN⟧ 978, ⟦ark:/21198/z1r7mb66/f12Then⟧",
         "⟦ark:/21198/z1r7mb64Vo⟧ la suite, ⟦ark:/21198/Z1R7MB65ISBN⟧, ⟦ark:/21198/z1r7mb66/f12.highRes⟧",

@@ -19,7 +19,7 @@ from reports.tables.summary import summarize
 #: The tables of the summary, with the columns to show and the maximum number of rows.
 SHOWN = {
     "causes": (("number", "cause", "fault", "host", "citations", "documents", "arks", "advice", "example_ark"), 25),
-    "failures": (("place", "ark", "object", "should_be"), 25),
+    "failures": (("place", "as_written", "ark", "object", "should_be"), 25),
     "arks": (("ark", "asked", "asked_from", "answered", "object"), 25),
     "changes": (("event", "ark", "object", "cause", "detail"), 25),
     "inventory": (("finding", "ark", "title", "collection", "expected_url", "final_url"), 25),

@@ -184,12 +184,12 @@ _OF_CAUSE = {
     Cause.UNKNOWN_NAAN: (
         Fault.RESOLVER,
         N_("the resolver resolves no ARK of this NAAN"),
-        N_("Find out which resolver serves this NAAN; cite the ARKs there."),
+        N_("Ask the organization of this NAAN where its ARKs resolve, and cite them there."),
     ),
     Cause.WITHDRAWN: (
         Fault.LANDING_HOST,
         N_("gone for good, without an explanation"),
-        N_("Ask the holding institution to show, at the ARK, why the object was withdrawn."),
+        N_("Ask the host to explain, in its answer with 410, why the object was withdrawn."),
     ),
     Cause.MISSING_PAGE: (
         Fault.LANDING_HOST,

@@ -19,6 +19,7 @@ from crawler.history.latest import PRUNED
 from crawler.model.observations import DESCRIBED, CommitmentOutcome, DocumentOutcome, Family, ObjectOutcome
 from reports.languages import ENGLISH, Language
 from reports.languages.templates import macros
+from reports.remediation.causes import Grade
 from reports.store.frames import Frames
 from reports.tables.ark_statuses import ark_states, ark_statuses, families, judged_mentions
 from reports.tables.changes import FAILING
@@ -281,7 +282,7 @@ def summarize(frames: Frames, tables: Mapping[str, pd.DataFrame]) -> Summary:
         fails,
         unreachable,
         not_judged,
-        causes=len(tables["causes"]),
+        causes=int(tables["causes"]["grade"].ne(Grade.WAIT).sum()),
         day=day,
         since=since,
         confirmed=int(changed.get(EventKind.CONFIRMED, 0)),

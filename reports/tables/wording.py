@@ -45,7 +45,7 @@ FAMILY_MEANINGS = {
         "No answer today; not link rot. The server, not the identifier, could not be reached (“unreachable” "
         "in the tables). Check again before you conclude anything."
     ),
-    Family.NOT_JUDGED: N_("Not checked: an example or test, access refused to programs, or not asked."),
+    Family.NOT_JUDGED: N_("Not judged: an example or test, access refused to programs, or not asked."),
 }
 
 OBJECT_MEANINGS = {
@@ -59,7 +59,7 @@ OBJECT_MEANINGS = {
     ),
     ObjectOutcome.WORKS_ELSEWHERE: N_("The cited resolver fails, but another resolver finds the object."),
     ObjectOutcome.SOFT_404: N_("The server reports success, but its page does not show the object."),
-    ObjectOutcome.BROKEN: N_("The provider answered that it does not know this identifier."),
+    ObjectOutcome.BROKEN: N_("The provider answered that it has nothing under this identifier."),
     ObjectOutcome.SERVER_ERROR: N_("The server reported an internal error."),
     ObjectOutcome.DNS: N_("The name of the server could not be found."),
     ObjectOutcome.REFUSED: N_("The server refused the connection."),

@@ -86,7 +86,7 @@ def test_run_names_new_failures_only(site: Site, tmp_path: Path) -> None:
     assert ending_lines(first)[-4:] == [
         f"ark:12x45/{GONE} fails (broken), cited in {site.url}/; {site.url}/more",
         f"ark:12x45/{SILENT} gave no answer today (server-error), cited in {site.url}/more",
-        first.stdout.splitlines()[0] + " " + first.stdout.splitlines()[1],
+        " ".join(line.strip() for line in first.stdout.splitlines()[:2]),
         f"next: arkaudit report --store {store} --out report",
     ]
     assert ending_lines(french)[-4].startswith(f"ark:12x45/{GONE} échoue (broken), cité dans ")

@@ -104,7 +104,7 @@ def test_without_scripts_the_page_says_what_to_do_and_offers_no_button_that_does
     try:
         browser.open(index)
         told = browser.value("document.querySelector('.actions').innerText")
-        assert "Find out which resolver serves this NAAN" in told
+        assert "Ask the organization of this NAAN" in told
         assert "Done" not in told
         assert not browser.value("[...document.querySelectorAll('button')].some(each => each.offsetParent)")
         browser.value("document.querySelector('[data-table=arks]').open = true")

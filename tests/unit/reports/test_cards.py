@@ -55,7 +55,7 @@ def test_letter_gives_observation_and_remedy(vector: dict[str, Any]) -> None:
 CONTRADICTIONS = (
     ("not lead to (its|their) object|not to the object", "leads to its object|leads, through|provider explains"),
     ("cannot be reached|could not reach|no answer", "answered|reports success|reported an|valid HTTP|redirects"),
-    ("resolver knows (this|these)|withdrawn", "does not know this identifier"),
+    ("resolver knows (this|these)|withdrawn", "has nothing under this identifier"),
     ("form a loop", "too many redirects"),
 )
 
@@ -165,7 +165,7 @@ def test_the_check_list_holds_every_card_and_marks_nothing_up(frames: Frames) ->
     assert lines[0] == "# To act on: `` `evil`[U+202E] ``"
     assert lines[2] == (
         "- [ ] **the resolver resolves no ARK of this NAAN** (`the resolver: museum.example`): 2 citations of 1 ARK "
-        "in 2 documents. Find out which resolver serves this NAAN; cite the ARKs there."
+        "in 2 documents. Ask the organization of this NAAN where its ARKs resolve, and cite them there."
     )
     assert len(lines) == 5
 

@@ -109,7 +109,8 @@ def assert_parts_agree(frames: Frames) -> None:
     digest = digest_of(Report(frames, tables), "theses", news_of(frames), page=None, kinds=HEADINGS)
     assert digest.summary == said_first
     assert f"**{said_first.headline()}**" in as_markdown(digest)
-    assert said_first.causes == len(digest.causes) + digest.more_causes
+    assert len(causes) == len(digest.causes) + digest.more_causes
+    assert said_first.causes == causes["grade"].ne("wait").sum()
     assert sum(cause.arks for cause in digest.causes) <= len(set(failures["ark"]))
     assert not (digest.news.is_clear and (failing or said_first.unreachable))
     html = page(frames, tables)

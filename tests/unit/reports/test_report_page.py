@@ -61,7 +61,7 @@ def test_the_page_has_a_language_a_title_one_h1_landmarks_and_a_skip_link(soup: 
 
 
 def test_page_order_is_verdict_causes_tables(soup: BeautifulSoup) -> None:
-    said = "1 of 4 judged ARKs fails; 1 gave no answer today; 4 were not judged; 3 causes to act on; nothing to compare with yet."
+    said = "1 of 4 judged ARKs fails; 1 gave no answer today; 4 were not judged; 2 causes to act on; nothing to compare with yet."
     assert only(soup.select("header .lede")).text == said
     headings = [heading.text for heading in soup.select("main h2")]
     assert headings == ["To act on", "At a glance", *(topic.title for topic in TOPICS)]
@@ -170,7 +170,7 @@ def test_cause_has_words_remedy_and_evidence(soup: BeautifulSoup) -> None:
     facts = "Urgency low Affects 2 citations of 1 ARK in 2 documents Responsible the resolver: museum.example"
     assert said == [
         "the resolver resolves no ARK of this NAAN: museum.example",
-        "Find out which resolver serves this NAAN; cite the ARKs there.",
+        "Ask the organization of this NAAN where its ARKs resolve, and cite them there.",
         f"{facts} Assigned by Musée du Louvre",
         "Show 2 citations",
     ]

@@ -27,6 +27,8 @@ from crawler.model.outcomes import (
     MetadataOutcome,
     ObjectOutcome,
 )
+from reports.hints import failing_arks
+from reports.languages import ENGLISH
 from reports.languages.display import ColumnType
 from reports.page.document import DETAILS, REQUESTS
 from reports.store.frames import Frames, load_frames
@@ -324,9 +326,18 @@ def test_the_terminal_shows_the_naans_in_brief(frames: Frames) -> None:
     assert list(table.columns[7].cells)[:4] == ["100.0 %", "", "", "0.0 %"]
 
 
+def test_list_of_failing_arks_has_the_right_citation_of_the_failures(frames: Frames) -> None:
+    failures = Tables(frames)["failures"]
+    corrected = failures.assign(should_be="ark:12148/right")
+    faults, count = failing_arks(frames, corrected, ENGLISH)
+    assert (count, {fault.should_be for fault in faults}) == (2, {"ark:12148/right"})
+    faults, _ = failing_arks(frames, failures.assign(should_be=None), ENGLISH)
+    assert {fault.should_be for fault in faults} == {None}
+
+
 def test_the_summary_in_a_few_lines(frames: Frames) -> None:
     assert summary_lines(summarize(frames, Tables(frames))) == [
-        "1 of 4 judged ARKs fails; 1 gave no answer today; 4 were not judged; 3 causes to act on; nothing to compare with yet.",
+        "1 of 4 judged ARKs fails; 1 gave no answer today; 4 were not judged; 2 causes to act on; nothing to compare with yet.",
         (
             "Audit of https://library.example/guide.html: run 2 (crawl) of the store world.sqlite, "
             "2026-11-20 10:00:00 UTC to 2026-11-20 10:05:00 UTC."
@@ -335,7 +346,7 @@ def test_the_summary_in_a_few_lines(frames: Frames) -> None:
             "2 documents were not read, or not whole: https://library.example/closed.pdf (unreadable), "
             "https://gone.example/ (dns)."
         ),
-        "11 citations of 9 ARKs in 4 documents (1 not readable, 1 not reached); 1 repaired, 1 ambiguous.",
+        "11 citations of 9 ARKs in 4 documents (1 not readable, 1 not reached); 1 repaired when read, 1 ambiguous.",
         "ARKs: 3 work, 1 fails, 1 gave no answer today, 4 were not judged.",
         "2 ARKs return metadata; 1 ARK has a stated commitment.",
         "8 checks of 5 ARKs (1.6 each); 12 requests sent.",
