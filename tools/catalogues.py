@@ -31,6 +31,8 @@ _SOURCES: Final = {
 }
 #: Functions beside gettext's that take a sentence, and the positions of its forms.
 _KEYWORDS: Final = {**DEFAULT_KEYWORDS, "Forms": (1, 2)}
+#: The fields of declarations that are texts for readers.
+_TEXTS: Final = ("title", "caption", "nothing", "meaning", "unit", "answers")
 #: A fixed creation date, so that files do not change without a reason.
 _BEGUN: Final = datetime(2026, 11, 23, tzinfo=UTC)
 
@@ -55,12 +57,19 @@ def extract_tables(
     file: BinaryIO, keywords: Collection[str], comment_tags: Collection[str], options: Mapping[str, Any]
 ) -> Iterator[tuple[int, str, str, Sequence[str]]]:
     """Yield the titles, captions, meanings and units in the declarations of tables, for Babel."""
-    tables = tomllib.load(file)
-    columns = [*tables.pop("shared").values(), *(column for table in tables.values() for column in table["columns"])]
-    for declared in (*tables.values(), *(column for column in columns if not isinstance(column, str))):
-        for field in ("title", "caption", "meaning", "unit"):
-            if field in declared:
-                yield 0, "gettext", declared[field], []
+    for text in _texts_in(tomllib.load(file)):
+        yield 0, "gettext", text, []
+
+
+def _texts_in(declared: Any) -> Iterator[str]:
+    """Yield the texts for readers in nested declarations."""
+    match declared:
+        case dict():
+            yield from (value for name, value in declared.items() if name in _TEXTS and isinstance(value, str))
+            yield from _texts_in(list(declared.values()))
+        case list():
+            for part in declared:
+                yield from _texts_in(part)
 
 
 def load_catalogue(code: str) -> Catalog:
