@@ -24,7 +24,12 @@ from reports.languages import FOLDER, NAMES
 TRANSLATED: Final = tuple(code for code in NAMES if code != "en")
 #: Files with sentences, and Babel's methods to extract them.
 _SOURCES: Final = {
-    "reports": [("**.py", "python"), ("**.j2", "jinja2"), ("**.toml", "tools.catalogues:extract_tables")],
+    "reports": [
+        ("**.py", "python"),
+        ("**.j2", "jinja2"),
+        ("tables/tables.toml", "tools.catalogues:extract_tables"),
+        ("languages/vocabulary.toml", "tools.catalogues:extract_vocabulary"),
+    ],
     "arkaudit/features/overview": [("**.py", "python"), ("**.j2", "jinja2")],
     "arkaudit/output": [("reporting.py", "python")],
     "arkaudit/schedules": [("living_issue.py", "python")],
@@ -33,6 +38,8 @@ _SOURCES: Final = {
 _KEYWORDS: Final = {**DEFAULT_KEYWORDS, "Forms": (1, 2)}
 #: The fields of declarations that are texts for readers.
 _TEXTS: Final = ("title", "caption", "nothing", "meaning", "unit", "answers")
+#: The field of a vocabulary that is a token.
+_TOKEN: Final = "fault"
 #: A fixed creation date, so that files do not change without a reason.
 _BEGUN: Final = datetime(2026, 11, 23, tzinfo=UTC)
 
@@ -70,6 +77,21 @@ def _texts_in(declared: Any) -> Iterator[str]:
         case list():
             for part in declared:
                 yield from _texts_in(part)
+
+
+def extract_vocabulary(
+    file: BinaryIO, keywords: Collection[str], comment_tags: Collection[str], options: Mapping[str, Any]
+) -> Iterator[tuple[int, str, str | tuple[str, str], Sequence[str]]]:
+    """Yield the words of all vocabularies, for Babel."""
+    yield from _sentences_in(tomllib.load(file))
+
+
+def _sentences_in(words: Mapping[str, Any]) -> Iterator[tuple[int, str, str | tuple[str, str], Sequence[str]]]:
+    for name, value in words.items():
+        if isinstance(value, dict):
+            yield from [(0, "ngettext", (value["one"], value["many"]), [])] if "one" in value else _sentences_in(value)
+        elif name != _TOKEN:
+            yield 0, "gettext", value, []
 
 
 def load_catalogue(code: str) -> Catalog:
