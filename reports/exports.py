@@ -20,7 +20,7 @@ from extractors.model.files import is_file, is_folder, path_exists
 from reports.formats.json_document import json_report
 from reports.formats.junit import junit, sarif
 from reports.formats.markdown_report import SHOWN, markdown
-from reports.formats.table_files import TABLE_FORMATS, workbook_bytes, write_table
+from reports.formats.table_files import TABLE_FORMATS, workbook_bytes
 from reports.page.document import page, page_pieces, part_of
 from reports.page.translations import Texts
 from reports.store.frames import Frames
@@ -28,7 +28,7 @@ from reports.tables.report_tables import TABLES, Report
 from reports.tables.summary import SUMMARY_TABLES
 from reports.tables.wording import DEFAULT_FORMATS, FORMAT_MODULES, PLUGIN_FORMATS
 
-INDEX = "index.html"
+INDEX, WORKBOOK = "index.html", "report.xlsx"
 #: The tables that a format needs if it reads every table.
 _EVERY_TABLE = [table.name for table in TABLES]
 
@@ -49,39 +49,34 @@ class ReportFormat:
 
 def _format_per_table(name: str) -> ReportFormat:
     """Return a format that writes one file per table."""
+    place, write = TABLE_FORMATS[name]
 
     def write_all(report: Report, folder: Path) -> Iterator[None]:
+        (folder / place).parent.mkdir(exist_ok=True)
         for definition in TABLES:
-            write_table(folder, name, definition, [report.tables[definition.name]])
+            write(folder / place.format(definition.name), definition, report.tables[definition.name])
             yield
 
-    place, _ = TABLE_FORMATS[name]
     return ReportFormat(tuple(place.format(table.name) for table in TABLES), write_all)
-
-
-def _format_of_report(
-    paths: tuple[str, ...],
-    contents: Callable[[Report], Iterable[str | bytes]],
-    needs: Iterable[str],
-    text: Callable[[Report], str] | None = None,
-) -> ReportFormat:
-    """Return a format whose files combine several tables."""
-
-    def write_all(report: Report, folder: Path) -> Iterator[None]:
-        yield from (None for _ in TABLES)
-        for path, content in zip(paths, contents(report), strict=True):
-            (folder / path).write_bytes(_to_bytes(content))
-
-    return ReportFormat(paths, write_all, needs, text)
 
 
 def text_format(path: str, text: Callable[[Report], str], needs: Iterable[str] = ()) -> ReportFormat:
     """Return a format that writes one text file."""
-    return _format_of_report((path,), lambda report: [text(report)], needs, text)
+
+    def write_all(report: Report, folder: Path) -> Iterator[None]:
+        yield from (None for _ in TABLES)
+        (folder / path).write_bytes(_to_bytes(text(report)))
+
+    return ReportFormat((path,), write_all, needs, text)
 
 
-def _to_bytes(content: str | bytes) -> bytes:
-    return content if isinstance(content, bytes) else content.encode("utf-8", "backslashreplace")
+def _write_workbook(report: Report, folder: Path) -> Iterator[None]:
+    yield from (None for _ in TABLES)
+    (folder / WORKBOOK).write_bytes(workbook_bytes(report))
+
+
+def _to_bytes(text: str) -> bytes:
+    return text.encode("utf-8", "backslashreplace")
 
 
 def _write_page(report: Report, folder: Path) -> Iterator[None]:
@@ -109,7 +104,7 @@ FORMATS = {
     "csv-bom": _format_per_table("csv-bom"),
     "md": text_format("report.md", markdown, SHOWN),
     "json": text_format("report.json", json_report, _EVERY_TABLE),
-    "xlsx": _format_of_report(("report.xlsx",), lambda report: [workbook_bytes(report)], _EVERY_TABLE),
+    "xlsx": ReportFormat((WORKBOOK,), _write_workbook, _EVERY_TABLE),
     "parquet": _format_per_table("parquet"),
     "junit": text_format("junit.xml", junit),
     "sarif": text_format("report.sarif", sarif, ("failures",)),

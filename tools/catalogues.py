@@ -24,13 +24,22 @@ from reports.languages import FOLDER, NAMES
 TRANSLATED: Final = tuple(code for code in NAMES if code != "en")
 #: Files with sentences, and Babel's methods to extract them.
 _SOURCES: Final = {
-    "reports": [("**.py", "python"), ("**.j2", "jinja2"), ("**.toml", "tools.catalogues:extract_tables")],
+    "reports": [
+        ("**.py", "python"),
+        ("**.j2", "jinja2"),
+        ("tables/tables.toml", "tools.catalogues:extract_tables"),
+        ("languages/vocabulary.toml", "tools.catalogues:extract_vocabulary"),
+    ],
     "arkaudit/features/overview": [("**.py", "python"), ("**.j2", "jinja2")],
     "arkaudit/output": [("reporting.py", "python")],
     "arkaudit/schedules": [("living_issue.py", "python")],
 }
 #: Functions beside gettext's that take a sentence, and the positions of its forms.
 _KEYWORDS: Final = {**DEFAULT_KEYWORDS, "Forms": (1, 2)}
+#: The fields of declarations that are texts for readers.
+_TEXTS: Final = ("title", "caption", "nothing", "meaning", "unit", "answers")
+#: The field of a vocabulary that is a token.
+_TOKEN: Final = "fault"
 #: A fixed creation date, so that files do not change without a reason.
 _BEGUN: Final = datetime(2026, 11, 23, tzinfo=UTC)
 
@@ -55,12 +64,34 @@ def extract_tables(
     file: BinaryIO, keywords: Collection[str], comment_tags: Collection[str], options: Mapping[str, Any]
 ) -> Iterator[tuple[int, str, str, Sequence[str]]]:
     """Yield the titles, captions, meanings and units in the declarations of tables, for Babel."""
-    tables = tomllib.load(file)
-    columns = [*tables.pop("shared").values(), *(column for table in tables.values() for column in table["columns"])]
-    for declared in (*tables.values(), *(column for column in columns if not isinstance(column, str))):
-        for field in ("title", "caption", "meaning", "unit"):
-            if field in declared:
-                yield 0, "gettext", declared[field], []
+    for text in _texts_in(tomllib.load(file)):
+        yield 0, "gettext", text, []
+
+
+def _texts_in(declared: Any) -> Iterator[str]:
+    """Yield the texts for readers in nested declarations."""
+    match declared:
+        case dict():
+            yield from (value for name, value in declared.items() if name in _TEXTS and isinstance(value, str))
+            yield from _texts_in(list(declared.values()))
+        case list():
+            for part in declared:
+                yield from _texts_in(part)
+
+
+def extract_vocabulary(
+    file: BinaryIO, keywords: Collection[str], comment_tags: Collection[str], options: Mapping[str, Any]
+) -> Iterator[tuple[int, str, str | tuple[str, str], Sequence[str]]]:
+    """Yield the words of all vocabularies, for Babel."""
+    yield from _sentences_in(tomllib.load(file))
+
+
+def _sentences_in(words: Mapping[str, Any]) -> Iterator[tuple[int, str, str | tuple[str, str], Sequence[str]]]:
+    for name, value in words.items():
+        if isinstance(value, dict):
+            yield from [(0, "ngettext", (value["one"], value["many"]), [])] if "one" in value else _sentences_in(value)
+        elif name != _TOKEN:
+            yield 0, "gettext", value, []
 
 
 def load_catalogue(code: str) -> Catalog:

@@ -8,38 +8,26 @@ import pandas as pd
 
 from crawler.history.ark_status import EventKind
 from crawler.model.observations import Family
-from reports.languages import N_, Language
+from reports.languages import Language
 from reports.languages.display import heading, markdown_words
 from reports.languages.places import place_words
 from reports.languages.templates import template, words_of
-from reports.tables.definitions import COUNT, NUMBER, SHARE, TRUTH, Column, TableDefinition, rows_of, values_of
+from reports.tables.definitions import (
+    COUNT,
+    DECLARED,
+    NUMBER,
+    SHARE,
+    TRUTH,
+    Column,
+    TableDefinition,
+    rows_of,
+    values_of,
+)
 from reports.tables.report_tables import TABLES, Report
 from reports.tables.summary import summarize
 
-#: The tables of the summary, with the columns to show and the maximum number of rows.
-SHOWN = {
-    "causes": (("number", "cause", "fault", "host", "citations", "documents", "arks", "advice", "example_ark"), 25),
-    "failures": (("place", "as_written", "ark", "object", "should_be"), 25),
-    "arks": (("ark", "asked", "asked_from", "answered", "object"), 25),
-    "changes": (("event", "ark", "object", "cause", "detail"), 25),
-    "inventory": (("finding", "ark", "title", "collection", "expected_url", "final_url"), 25),
-    "services": (("outcome", "arks", "share", "meaning"), 10),
-    "naans": (
-        ("naan", "organization", "arks", "citations", "works", "fails", "unreachable", "not_judged", "share_works"),
-        25,
-    ),
-    "resolvers": (("host", "arks", "works", "fails", "share_works"), 15),
-    "documents": (("document", "citations", "arks", "works", "fails", "unreachable"), 25),
-    "citations": (("document", "as_written", "ark", "is_example"), 10),
-    "summary": (("measure", "value", "change", "since_change"), 60),
-}
-#: Titles of tables that are shown only in part.
-_TITLES = {
-    "arks": N_("Requested by visitors, and failing"),
-    "services": N_("Levels of service"),
-    "resolvers": N_("By landing host"),
-    "citations": N_("Examples and tests that are cited"),
-}
+#: The declarations of the tables to show, by name.
+SHOWN = {brief["table"]: brief for brief in DECLARED["brief"]}
 #: Longer cells are cut; the other formats have the full text.
 LONGEST = 160
 _NUMERIC = (COUNT, NUMBER, SHARE)
@@ -85,12 +73,12 @@ def _summary_rows(name: str, table: pd.DataFrame) -> pd.DataFrame:
 
 def _section(definition: TableDefinition, table: pd.DataFrame, language: Language) -> dict[str, Any]:
     """Return a table for the template: title, columns, the first rows as cells, and the number of all rows."""
-    names, most = SHOWN[definition.name]
-    by_name = {column.name: column for column in definition.columns}
+    brief, by_name = SHOWN[definition.name], {column.name: column for column in definition.columns}
+    names = brief["columns"]
     columns = [by_name[name] for name in names if (table[name].notna() & table[name].astype("str").ne("")).any()]
-    rows = rows_of(table.head(most)[[column.name for column in columns]])
+    rows = rows_of(table.head(brief["most"])[[column.name for column in columns]])
     return {
-        "title": _TITLES.get(definition.name, definition.title),
+        "title": brief.get("title", definition.title),
         "columns": [(heading(column.name), column.type in _NUMERIC) for column in columns],
         "rows": [[_cell(value, column, language) for value, column in zip(row, columns, strict=True)] for row in rows],
         "count": len(table),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import codecs
 import io
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -42,26 +42,25 @@ def csv_text(table: pd.DataFrame) -> str:
     >>> csv_text(pd.DataFrame({"title": ["=1+1", None], "arks": pd.array([2, None], dtype="Int64")}))
     '"title","arks"\n"\'=1+1",2\n"",""\n'
     """
-    return b"".join(_csv_pieces(table.columns, [table])).decode("utf-8")
+    return b"".join(_csv_pieces(table)).decode("utf-8")
 
 
-def _write_csv(path: Path, definition: TableDefinition, frames: Iterable[pd.DataFrame], *, mark: bytes = b"") -> None:
+def _write_csv(path: Path, definition: TableDefinition, table: pd.DataFrame, *, mark: bytes = b"") -> None:
     with path.open("wb") as file:
         file.write(mark)
-        file.writelines(_csv_pieces([column.name for column in definition.columns], frames))
+        file.writelines(_csv_pieces(table))
 
 
-def _csv_pieces(names: Iterable[str], frames: Iterable[pd.DataFrame]) -> Iterator[bytes]:
-    header = ",".join(f'"{name}"' for name in names)
+def _csv_pieces(table: pd.DataFrame) -> Iterator[bytes]:
+    header = ",".join(f'"{name}"' for name in table.columns)
     yield f"{header}\n".encode()
-    for table in frames:
-        for begin in range(0, len(table), _ROWS_AT_ONCE):
-            rows = table.iloc[begin : begin + _ROWS_AT_ONCE]
-            # Whole columns are formatted at once and then joined to lines.
-            cells = [_cells(rows.iloc[:, number]) for number in range(rows.shape[1])]
-            lines = pc.binary_join_element_wise(*cells, pa.scalar(",", _TEXT))
-            ended = pc.binary_join_element_wise(lines, pa.scalar("\n", _TEXT), pa.scalar("", _TEXT))
-            yield ended.buffers()[2].to_pybytes()
+    for begin in range(0, len(table), _ROWS_AT_ONCE):
+        rows = table.iloc[begin : begin + _ROWS_AT_ONCE]
+        # Whole columns are formatted at once and then joined to lines.
+        cells = [_cells(rows.iloc[:, number]) for number in range(rows.shape[1])]
+        lines = pc.binary_join_element_wise(*cells, pa.scalar(",", _TEXT))
+        ended = pc.binary_join_element_wise(lines, pa.scalar("\n", _TEXT), pa.scalar("", _TEXT))
+        yield ended.buffers()[2].to_pybytes()
 
 
 def _cells(column: pd.Series) -> Any:
@@ -93,8 +92,8 @@ def _neutralize_formulas(texts: Any) -> Any:
     return pc.replace_substring_regex(texts, FORMULA, NEUTRALIZED_FORMULA)
 
 
-def _write_parquet(path: Path, definition: TableDefinition, frames: Iterable[pd.DataFrame]) -> None:
-    """Write a table with the type, unit and meaning of each column, and one row group per frame."""
+def _write_parquet(path: Path, definition: TableDefinition, table: pd.DataFrame) -> None:
+    """Write a table with the type, unit and meaning of each column."""
     types: dict[Any, Any] = {
         COUNT: pa.int64(),
         NUMBER: pa.float64(),
@@ -107,28 +106,19 @@ def _write_parquet(path: Path, definition: TableDefinition, frames: Iterable[pd.
         metadata = {"meaning": column.meaning} | ({"unit": column.unit} if column.unit else {})
         fields.append(pa.field(column.name, types.get(column.type, pa.string()), metadata=metadata))
     schema = pa.schema(fields, metadata={"table": definition.name, "row": definition.caption})
+    words = table.select_dtypes("category").columns
+    plain = table.astype(dict.fromkeys(words, "object"))
     with pq.ParquetWriter(path, schema, compression="zstd") as writer:
-        for table in frames:
-            words = table.select_dtypes("category").columns
-            plain = table.astype(dict.fromkeys(words, "object"))
-            writer.write_table(pa.Table.from_pandas(plain, schema, preserve_index=False))
+        writer.write_table(pa.Table.from_pandas(plain, schema, preserve_index=False))
 
 
 #: The formats with one file per table: the path pattern and the writer.
-TABLE_FORMATS: Mapping[str, tuple[str, Callable[[Path, TableDefinition, Iterable[pd.DataFrame]], None]]] = {
+TABLE_FORMATS: Mapping[str, tuple[str, Callable[[Path, TableDefinition, pd.DataFrame], None]]] = {
     "csv": ("tables/{}.csv", _write_csv),
     # Excel recognizes UTF-8 by the byte order mark. Other programs may read it as text.
     "csv-bom": ("csv-bom/{}.csv", partial(_write_csv, mark=codecs.BOM_UTF8)),
     "parquet": ("parquet/{}.parquet", _write_parquet),
 }
-
-
-def write_table(folder: Path, name: str, definition: TableDefinition, frames: Iterable[pd.DataFrame]) -> None:
-    """Write the file of a table in one of `TABLE_FORMATS` from the rows of *frames*."""
-    place, write = TABLE_FORMATS[name]
-    path = folder / place.format(definition.name)
-    path.parent.mkdir(exist_ok=True)
-    write(path, definition, frames)
 
 
 # XLSX

@@ -1,7 +1,7 @@
 """The languages of a report: sentences from catalogues, and numbers and dates in local form.
 
-English is in the code. Each other language is a gettext catalogue next to this module (`fr.po` …); Babel reads it when
-it is first needed, so that installation compiles nothing.
+English is in the code, and in `vocabulary.toml`. Each other language is a gettext catalogue next to this module
+(`fr.po` …); Babel reads it when it is first needed, so that installation compiles nothing.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import io
 import os
 import re
+import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime
@@ -22,6 +23,8 @@ from typing import Any
 from reports.languages.display import ColumnType, escape_invisible
 
 FOLDER = Path(__file__).parent
+#: The words for tokens, by vocabulary; and other sentences of a report by name.
+VOCABULARY: Mapping[str, Mapping[str, Any]] = tomllib.loads((FOLDER / "vocabulary.toml").read_text("utf-8"))
 #: Every language by its code, with its own name for itself. The first is that of the code.
 NAMES = {"en": "English", "fr": "Français", "de": "Deutsch", "es": "Español"}
 #: The value of `--lang` for the reader's language: that of the browser, or of the terminal's environment.

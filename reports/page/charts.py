@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 
 from crawler.model.observations import FAMILY_OF, Family, ObjectOutcome
-from reports.languages import N_, Language
+from reports.languages import VOCABULARY, Language
 from reports.languages.display import escape_invisible
 from reports.languages.templates import macros
 from reports.store.frames import Frames
@@ -21,15 +21,7 @@ from reports.tables.wording import FAMILY_COUNTS, FAMILY_NAMES
 
 #: The tables with charts, in the order of the charts.
 CHART_TABLES = ("naans", "services", "survival")
-_TITLES = {
-    "arks-by-naan": N_("ARKs by organization"),
-    "service-object": N_("The object: results of the redirects"),
-    "service-metadata": N_("The metadata: answers to ?info"),
-    "service-commitment": N_("The commitment: statements of the providers"),
-    "share-alive": N_("Share still working, by run"),
-    "survival-naan": N_("Survival by NAAN"),
-    "survival-resolver": N_("Survival by resolver"),
-}
+_TITLES = VOCABULARY["chart"]
 _MOST_NAANS = 14
 #: Longer names are cut between words; the table has the full name.
 _LONGEST_NAME = 90

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
@@ -18,7 +18,7 @@ from reports.languages import N_, Forms, Language
 from reports.languages.display import ColumnType, escape_invisible, heading, link
 from reports.remediation.causes import FAULT_OF, Fault, Grade
 from reports.store.frames import Frames
-from reports.tables.definitions import Column, TableDefinition, rows_of, values_of
+from reports.tables.definitions import DECLARED, Column, TableDefinition, rows_of, values_of
 from reports.tables.wording import TOKEN_NAMES
 
 #: Rows of a table included as HTML, for readers without scripts and for print; the embedded data has more.
@@ -73,7 +73,7 @@ def shown_table(definition: TableDefinition, table: pd.DataFrame, frames: Frames
         for row in rows_of(first[[column.name for column in columns]])
     )
     held = min(len(table), MOST_EMBEDDED)
-    nothing = _NOTHING.get(definition.name, _NONE) if table.empty else ""
+    nothing = definition.nothing if table.empty else ""
     is_first = frames.previous is None and frames.since is None
     if definition.name == "changes" and is_first and table["event"].eq(EventKind.NEW).all():
         nothing = _FIRST_TIME
@@ -215,81 +215,19 @@ class Topic:
     title: str
     answers: str
     """The questions, in one sentence."""
-    tables: tuple[str, ...]
+    tables: Sequence[str]
 
 
-#: Every table of a report belongs to one topic.
-TOPICS = (
-    Topic(
-        "to-mend",
-        N_("Places to fix"),
-        N_("Each failing citation, with its place, its text and a correction if known."),
-        ("failures", "causes"),
-    ),
-    Topic(
-        "over-time",
-        N_("Over time"),
-        N_("Changes since the previous audit, and how long ARKs keep working."),
-        ("changes", "survival", "persistence"),
-    ),
-    Topic(
-        "organizations",
-        N_("Organizations"),
-        N_("Results by organization, and comparison with your own list of ARKs."),
-        ("naans", "inventory"),
-    ),
-    Topic("hosts-asked", N_("Resolvers and hosts"), N_("Resolvers and landing hosts."), ("resolvers",)),
-    Topic(
-        "documents-read",
-        N_("Documents"),
-        N_("Results by document, citations, and repaired line breaks."),
-        ("documents", "citations", "repairs"),
-    ),
-    Topic("every-ark", N_("ARKs"), N_("Every ARK at every URL where it was cited or requested."), ("arks",)),
-    Topic(
-        "services-given", N_("Services"), N_("The three ARK services: object, metadata and commitment."), ("services",)
-    ),
-    Topic("the-audit", N_("The audit itself"), N_("All measures, and the load on each host."), ("summary", "hosts")),
-)
+TOPICS = tuple(Topic(**topic) for topic in DECLARED["topic"])
 
 #: Printed tables: those that count.
 ON_PAPER = frozenset({"naans", "resolvers", "documents"})
 
-#: Columns that come first on the page, if the files have another order.
-_FIRST = {
-    "arks": (
-        "ark",
-        "family",
-        "object",
-        "state",
-        "asked",
-        "asked_from",
-        "request_url",
-        "citations",
-        "documents",
-        "final_url",
-    ),
-    "causes": ("number", "cause", "grade", "citations", "arks", "documents", "host", "fault", "advice", "contact"),
-    "citations": ("ark", "object", "document", "page", "as_written", "repairs", "confidence"),
-    "documents": ("document", "citations", "arks", "works", "fails", "unreachable", "not_judged", "title"),
-    "failures": ("ark", "document", "page", "as_written", "should_be", "cause", "object", "context", "number"),
-    "inventory": ("ark", "finding", "title", "collection", "expected_url", "final_url"),
-}
-
 
 def columns_of(definition: TableDefinition) -> tuple[Column, ...]:
     """Return the columns of a table in the order of the page."""
-    first = _FIRST.get(definition.name, ())
-    by_name = {column.name: column for column in definition.columns}
-    return (*(by_name[name] for name in first), *(column for column in definition.columns if column.name not in first))
+    order = [*definition.first, *(column.name for column in definition.columns)]
+    return tuple(sorted(definition.columns, key=lambda column: order.index(column.name)))
 
 
-#: Texts for tables without rows.
-_NOTHING = {
-    "changes": N_("Nothing has changed."),
-    "inventory": N_("No list of your own ARKs was given."),
-    "failures": N_("Nothing needs to be fixed."),
-    "causes": N_("Nothing needs to be done."),
-}
 _FIRST_TIME = N_("Nothing to compare with yet: this is the first audit of its kind in the store.")
-_NONE = N_("Nothing to report.")

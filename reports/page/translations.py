@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from html import escape, unescape
 from typing import Any
 
-from reports.languages import LANGUAGES, N_, Forms, Language
+from reports.languages import LANGUAGES, VOCABULARY, Forms, Language
 
 #: Tags. Their attributes contain no ``<`` or ``>``: all values are escaped.
 _TAG = re.compile(r"(<[^>]*>)")
@@ -136,66 +136,16 @@ def changes(written: Any, other: Any) -> list[list[Any]]:
 # The sentences of the page's scripts: complete, with placeholders in braces, so that they can be translated.
 
 #: By name: a sentence, or its forms for ``{number}``.
-WORDS: Mapping[str, str | Forms] = {
-    "any": N_("any"),
+WORDS: Mapping[str, str | Mapping[str, str]] = {
     "any of several": "{values}",
     "choice": "{value} ({number})",
-    "filters": N_("Filters of the table {table}"),
-    "to sort": N_(": press to sort"),
-    "to reverse": N_(": press to reverse the order"),
-    "to unsort": N_(": press to restore the order of the report"),
-    "first page": N_("First page"),
-    "last page": N_("Last page"),
-    "next page": N_("Next page"),
-    "previous page": N_("Previous page"),
-    "pages": N_("Pages"),
-    "search": N_("Search"),
-    "search hint": N_("words"),
-    "no row fits": N_("No matching rows."),
-    "no rows": N_("No rows."),
-    "rows shown": N_("Rows _START_ to _END_ of _TOTAL_"),
-    "rows filtered": N_("(out of _MAX_)"),
-    "rows of arks": Forms("{rows}: {number} ARK", "{rows}: {number} ARKs"),
-    "rows a page": N_("_MENU_ rows per page"),
-    "whole table": N_("Show all {number} rows"),
-    "tools": N_("View of the table {table}"),
-    "columns": N_("Choose columns"),
-    "columns of": N_("Columns of the table {table}"),
-    "whole texts": N_("Whole texts"),
-    "save view": N_("Save this view as CSV"),
-    "more columns": N_("More columns: scroll sideways →"),
-    "not held": N_("This report contains no data about this ARK."),
-    "looking": N_("Searching …"),
-    "asked at": N_("Asked at"),
-    "not asked": N_("Not asked"),
-    "answered": N_("answered {status}"),
-    "answered again": N_("answered {status} (attempt {attempt})"),
-    "no answer": N_("no answer"),
-    "no answer again": N_("no answer (attempt {attempt})"),
-    "no answer because": N_("no answer: {error}"),
-    "no answer because again": N_("no answer: {error} (attempt {attempt})"),
-    "the way": N_("Redirects to the object"),
-    "what to do": N_("Recommended action"),
-    "all places": N_("All places with this cause"),
-    "life": N_("Its checks over time; the table below has the same data"),
-    "checks": Forms("{number} check", "{number} checks"),
-    "checks caption": N_("Its checks, the last one first"),
-    "cited": Forms("Cited in {number} place", "Cited in {number} places"),
-    "cited caption": N_("Where it is cited, as written"),
-    "requests": Forms("{number} request", "{number} requests"),
-    "requests caption": N_("Every request about it"),
-    "permalink": N_("Copy a link to this ARK"),
-    "copied": N_("Copied"),
-    "not copied": N_("It could not be copied: select the text."),
-    "true": N_("yes"),
-    "false": N_("no"),
-    "done": N_("{done} of {all} done"),
+    **VOCABULARY["script"],
 }
 
 
 def words_in(language: Language) -> Mapping[str, str | Mapping[str, str]]:
     """Return `WORDS` in a language."""
     return {
-        name: language.forms(words) if isinstance(words, Forms) else language.gettext(words)
+        name: language.gettext(words) if isinstance(words, str) else language.forms(Forms(**words))
         for name, words in WORDS.items()
     }

@@ -16,7 +16,7 @@ from crawler.model.observations import Family, ObjectOutcome, Question
 from extractors.model.ark import Ark
 from extractors.model.normalize import NotAnArk
 from extractors.model.urls import authority_of, split_url
-from reports.languages import N_
+from reports.languages import N_, VOCABULARY
 
 
 class Cause(StrEnum):
@@ -106,105 +106,11 @@ def grade(fault: Fault, *, citations: int, arks: int, confirmed: int, days: floa
     return Grade.HIGH if points >= 3 else Grade.MEDIUM if points else Grade.LOW
 
 
-#: By cause: the party to contact first, the name, and the advice. If both citation and resolver may be wrong, the party is
-#: the document's editors.
-_OF_CAUSE = {
-    Cause.LABEL_FORM: (
-        Fault.RESOLVER,
-        N_("the resolver accepts only one form of the label"),
-        N_("Ask the resolver's operator to accept both ark: and ark:/; until then, cite the form that works."),
-    ),
-    Cause.HYPHENS: (
-        Fault.RESOLVER,
-        N_("the resolver does not ignore hyphens"),
-        N_("Ask the resolver's operator to ignore hyphens; until then, cite the ARK without them."),
-    ),
-    Cause.MOVED_RESOLVER: (
-        Fault.RESOLVER,
-        N_("the cited resolver fails, another works"),
-        N_("Cite the ARK at the resolver that works, and ask the operator of the old one to redirect there."),
-    ),
-    Cause.MISTYPED: (
-        Fault.CITATION,
-        N_("probably mistyped: the check character fails"),
-        N_("Check the citation against its source: its check character is wrong."),
-    ),
-    Cause.CUT_SHORT: (
-        Fault.CITATION,
-        N_("cut short: a longer ARK works"),
-        N_("Complete the citation: it is cut short, and a longer ARK with the same beginning works."),
-    ),
-    Cause.RUN_ON: (
-        Fault.CITATION,
-        N_("too long: it has extra text at its end"),
-        N_("Shorten the citation: the ARK works without the extra text at its end."),
-    ),
-    Cause.UNKNOWN_PART: (
-        Fault.RESOLVER,
-        N_("the whole object works, this part does not"),
-        N_("Cite the whole object, or check the part after its name against the source."),
-    ),
-    Cause.REFUSED_HERE: (
-        Fault.RESOLVER,
-        N_("refused here, works at another address"),
-        N_("Cite the ARK at the address that works, and inform the operator of the one that does not."),
-    ),
-    Cause.DEAD_HOST: (
-        Fault.RESOLVER,
-        N_("the host is gone"),
-        N_("Look for a successor of the host; cite the ARKs at a resolver that resolves them."),
-    ),
-    Cause.UNREACHABLE_HOST: (
-        Fault.NOBODY,
-        N_("the host gives no answer today"),
-        N_("Check again later; if the host still does not answer, write to its operator."),
-    ),
-    Cause.PASSING: (
-        Fault.NOBODY,
-        N_("no answer today, although the host answers for other ARKs"),
-        N_("Check again later: the host answers for other ARKs."),
-    ),
-    Cause.LOOP: (
-        Fault.RESOLVER,
-        N_("the redirects never reach a page"),
-        N_("Report the redirect loop to the operator of the host."),
-    ),
-    Cause.BAD_REDIRECT: (
-        Fault.RESOLVER,
-        N_("the redirect target is not a usable address"),
-        N_("Report the unusable redirect target to the operator of the resolver."),
-    ),
-    Cause.CHANGED_PATH: (
-        Fault.LANDING_HOST,
-        N_("the site has changed its paths"),
-        N_(
-            "One redirect repairs all of these: send the address pattern to the landing host and the resolver's operator."
-        ),
-    ),
-    Cause.UNKNOWN_NAAN: (
-        Fault.RESOLVER,
-        N_("the resolver resolves no ARK of this NAAN"),
-        N_("Ask the organization of this NAAN where its ARKs resolve, and cite them there."),
-    ),
-    Cause.WITHDRAWN: (
-        Fault.LANDING_HOST,
-        N_("gone for good, without an explanation"),
-        N_("Ask the host to explain, in its answer with 410, why the object was withdrawn."),
-    ),
-    Cause.MISSING_PAGE: (
-        Fault.LANDING_HOST,
-        N_("the target page is missing"),
-        N_("Send the landing host the list of missing pages; the resolver needs their new addresses."),
-    ),
-    Cause.UNKNOWN_NAME: (
-        Fault.RESOLVER,
-        N_("the resolver does not know this name"),
-        N_("Check the citation against its source; if it is right, contact the resolver."),
-    ),
-}
-FAULT_OF = {cause: fault for cause, (fault, _, _) in _OF_CAUSE.items()}
-CAUSE_NAMES = {cause: name for cause, (_, name, _) in _OF_CAUSE.items()}
-ADVICE = {cause: advice for cause, (_, _, advice) in _OF_CAUSE.items()}
+_OF_CAUSE = VOCABULARY["cause"]
+#: The party to contact first.
+FAULT_OF = {cause: Fault(_OF_CAUSE[cause]["fault"]) for cause in Cause}
+CAUSE_NAMES = {cause: _OF_CAUSE[cause]["name"] for cause in Cause}
+ADVICE = {cause: _OF_CAUSE[cause]["advice"] for cause in Cause}
 
 #: The cause that follows if the object was reached in another way than as written.
 _BY_WAY: Mapping[str | None, Cause] = {

@@ -13,6 +13,7 @@ import pandas as pd
 import pyarrow as pa
 
 from extractors.model.urls import authority_of
+from reports.languages import N_
 from reports.languages.display import ColumnType
 from reports.store.frames import Frames
 from reports.store.typed_columns import text_of_value
@@ -56,8 +57,10 @@ class TableDefinition:
     caption: str
     function: Callable[[Frames], pd.DataFrame]
     columns: tuple[Column, ...]
-    order: tuple[str, ...]
-    is_listing: bool
+    order: tuple[str, ...] = ()
+    is_listing: bool = False
+    first: tuple[str, ...] = ()
+    nothing: str = N_("Nothing to report.")
 
     def table(self, frames: Frames) -> pd.DataFrame:
         """Return the table of one run, sorted."""
@@ -75,20 +78,20 @@ class TableDefinition:
         return columns.astype(dtypes)
 
 
-_DECLARED = tomllib.loads(files("reports.tables").joinpath("tables.toml").read_text("utf-8"))
+#: The declarations of all tables, and of the parts of the page and of the Markdown report.
+DECLARED = tomllib.loads(files("reports.tables").joinpath("tables.toml").read_text("utf-8"))
 _UNITS = {SHARE: "1", MOMENT: "UTC"}
 
 
 def published(name: str, function: Callable[[Frames], pd.DataFrame]) -> TableDefinition:
     """Return the table that `tables.toml` declares under *name*, whose rows *function* computes."""
-    declared = {"order": (), "is_listing": False, **_DECLARED[name]}
-    columns = tuple(map(_column, declared.pop("columns")))
-    return TableDefinition(name, function=function, columns=columns, **declared)
+    columns = tuple(map(_column, DECLARED[name]["columns"]))
+    return TableDefinition(**{**DECLARED[name], "name": name, "function": function, "columns": columns})
 
 
 def _column(declared: str | Mapping[str, Any]) -> Column:
     """Return a column from its declaration, or from its name in `shared`."""
-    values = {"name": declared, **_DECLARED["shared"][declared]} if isinstance(declared, str) else declared
+    values = {"name": declared, **DECLARED["shared"][declared]} if isinstance(declared, str) else declared
     kind = ColumnType(values["type"])
     return Column(**{"unit": _UNITS.get(kind, ""), **values, "type": kind})
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 
 from crawler.model.observations import DESCRIBED, CommitmentOutcome
-from reports.languages import N_
+from reports.languages import VOCABULARY
 from reports.store.frames import Frames
 from reports.store.run_queries import WORKING
 from reports.tables.ark_statuses import ark_statuses, level, share
@@ -13,13 +13,7 @@ from reports.tables.definitions import published
 from reports.tables.wording import COMMITMENT_MEANINGS, METADATA_MEANINGS, OBJECT_MEANINGS
 
 #: The meaning of each level; "unknown" if the object could not be checked today.
-LEVELS = {
-    3: N_("The object, its metadata, and a stated commitment."),
-    2: N_("The object, and either its metadata or a stated commitment."),
-    1: N_("The object only."),
-    0: N_("No service."),
-    "unknown": N_("Unknown: no answer today, access refused to programs, or not asked."),
-}
+LEVELS = VOCABULARY["level"]
 
 
 def services(frames: Frames) -> pd.DataFrame:
@@ -46,7 +40,7 @@ def _answers(frames: Frames) -> pd.DataFrame:
 def _levels(frames: Frames) -> pd.DataFrame:
     """Return one row per level, from 3 to 0 and then unknown."""
     levels = level(ark_statuses(frames)).astype("str").fillna("unknown")
-    table = pd.DataFrame({"outcome": map(str, LEVELS), "meaning": LEVELS.values()})
+    table = pd.DataFrame(LEVELS.items(), columns=["outcome", "meaning"])
     table = table.assign(service="level", arks=[int(levels.eq(name).sum()) for name in table["outcome"]])
     return table.assign(share=share(table["arks"], pd.Series(len(levels), index=table.index)))
 

@@ -20,86 +20,16 @@ from crawler.model.outcomes import (
     ObjectOutcome,
 )
 from crawler.model.outcomes import SEVERITY as OUTCOME_SEVERITY
-from reports.languages import N_, Forms
-from reports.remediation.causes import Cause, Fault, Grade
+from reports.languages import N_, VOCABULARY, Forms
+from reports.remediation.causes import Cause
 
-FAMILY_NAMES = {
-    Family.WORKS: N_("works"),
-    Family.FAILS: N_("fails"),
-    Family.UNREACHABLE: N_("no answer today"),
-    Family.NOT_JUDGED: N_("not judged"),
-}
-
+_FAMILIES = VOCABULARY["family"]
+FAMILY_NAMES = {family: _FAMILIES[family]["name"] for family in Family}
 #: The same with a number of ARKs.
-FAMILY_COUNTS = {
-    Family.WORKS: Forms("{number} works", "{number} work"),
-    Family.FAILS: Forms("{number} fails", "{number} fail"),
-    Family.UNREACHABLE: Forms("{number} gave no answer today", "{number} gave no answer today"),
-    Family.NOT_JUDGED: Forms("{number} was not judged", "{number} were not judged"),
-}
-
-FAMILY_MEANINGS = {
-    Family.WORKS: N_("The ARK leads to its object, or to the provider's explanation why it is not available."),
-    Family.FAILS: N_("The provider answered, but not with the object: this should be checked."),
-    Family.UNREACHABLE: N_(
-        "No answer today; not link rot. The server, not the identifier, could not be reached (“unreachable” "
-        "in the tables). Check again before you conclude anything."
-    ),
-    Family.NOT_JUDGED: N_("Not judged: an example or test, access refused to programs, or not asked."),
-}
-
-OBJECT_MEANINGS = {
-    ObjectOutcome.RESOLVED: N_("The ARK leads to its object."),
-    ObjectOutcome.RELATED: N_(
-        "The ARK leads, through a 303 redirect, to a page about the object, not to the object itself."
-    ),
-    ObjectOutcome.NON_WEB: N_("The ARK leads to an address that is not a web address; no further request was made."),
-    ObjectOutcome.EXPLAINED: N_(
-        "The provider explains why the object is not available: withdrawn, or not freely accessible."
-    ),
-    ObjectOutcome.WORKS_ELSEWHERE: N_("The cited resolver fails, but another resolver finds the object."),
-    ObjectOutcome.SOFT_404: N_("The server reports success, but its page does not show the object."),
-    ObjectOutcome.BROKEN: N_("The provider answered that it has nothing under this identifier."),
-    ObjectOutcome.SERVER_ERROR: N_("The server reported an internal error."),
-    ObjectOutcome.DNS: N_("The name of the server could not be found."),
-    ObjectOutcome.REFUSED: N_("The server refused the connection."),
-    ObjectOutcome.TIMEOUT: N_("The server did not answer in time."),
-    ObjectOutcome.RESET: N_("The server broke off the connection."),
-    ObjectOutcome.TLS: N_("No secure connection to the server could be made."),
-    ObjectOutcome.PROTOCOL_ERROR: N_("The server's answer was not valid HTTP."),
-    ObjectOutcome.LOOP: N_("The redirects form a loop."),
-    ObjectOutcome.TOO_MANY_REDIRECTS: N_("There were too many redirects to follow."),
-    ObjectOutcome.BAD_REDIRECT: N_("The server redirects, but not to a usable address."),
-    ObjectOutcome.BLOCKED: N_("The server refuses programs, or asks for a password; a person may get through."),
-    ObjectOutcome.ROBOTS: N_("The server asks programs not to request this address, and it was not requested."),
-    ObjectOutcome.SKIPPED: N_("An example or a test identifier: counted, never requested."),
-    ObjectOutcome.REFUSED_ADDRESS: N_("The address lies in a private network and was not requested."),
-    ObjectOutcome.INVALID: N_("The ARK or its URL is malformed, so nothing was requested."),
-    ObjectOutcome.UNDETERMINED: N_("The answers don't allow a judgement."),
-}
-
-METADATA_MEANINGS = {
-    MetadataOutcome.ERC: N_("Metadata about the object as an electronic resource citation (ERC)."),
-    MetadataOutcome.STRUCTURED: N_("Metadata about the object for programs: JSON, YAML, RDF or similar."),
-    MetadataOutcome.HTML: N_("Metadata about the object as a web page."),
-    MetadataOutcome.REGISTRY_LEVEL: N_("Metadata about the organization's NAAN or shoulder, not about the object."),
-    MetadataOutcome.QUERY_IGNORED: N_("The server ignored the metadata request and returned the object."),
-    MetadataOutcome.QUERY_DROPPED: N_("A redirect dropped the metadata request."),
-    MetadataOutcome.ANSWERS_ANYTHING: N_("The same answer as for a made-up identifier."),
-    MetadataOutcome.UNSUPPORTED: N_("An error, although the object itself is available."),
-    MetadataOutcome.BLOCKED: N_("The server refuses metadata requests from programs."),
-    MetadataOutcome.UNDETERMINED: N_("The answers don't allow a judgement."),
-    MetadataOutcome.NOT_ASKED: N_("Not requested."),
-}
-
-COMMITMENT_MEANINGS = {
-    CommitmentOutcome.STATED: N_("The provider states a commitment."),
-    CommitmentOutcome.PLACEHOLDER: N_("The commitment is empty or an unfilled template."),
-    CommitmentOutcome.ABSENT: N_("The provider states no commitment."),
-    CommitmentOutcome.UNDETERMINED: N_("The answers don't allow a judgement."),
-    CommitmentOutcome.NOT_ASKED: N_("Not requested."),
-}
-
+FAMILY_COUNTS = {family: Forms(**_FAMILIES[family]["count"]) for family in Family}
+FAMILY_MEANINGS = {family: _FAMILIES[family]["meaning"] for family in Family}
+OBJECT_MEANINGS: Mapping[str, str] = VOCABULARY["object"]
+METADATA_MEANINGS, COMMITMENT_MEANINGS = VOCABULARY["metadata"], VOCABULARY["commitment"]
 
 #: Meanings of the NAAN registry's codes for practices.
 PRACTICES = {"NR": "names are never re-assigned", "OP": "names are opaque", "CC": "names carry a check character"}
@@ -141,32 +71,17 @@ FAILURE_MEANINGS = {
     str(Family.FAILS): FAMILY_MEANINGS[Family.FAILS],
     **{str(state): STATE_MEANINGS[state] for state in (ArkState.FAILING, ArkState.CONFIRMED_BROKEN)},
 }
-GRADE_NAMES = {Grade.HIGH: N_("high"), Grade.MEDIUM: N_("medium"), Grade.LOW: N_("low"), Grade.WAIT: N_("wait")}
+GRADE_NAMES, FAULT_NAMES = VOCABULARY["grade"], VOCABULARY["fault"]
 #: Every token that the page shows by a name.
 TOKEN_NAMES = {
-    **{str(grade): name for grade, name in GRADE_NAMES.items()},
+    **GRADE_NAMES,
     **{str(family): name for family, name in FAMILY_NAMES.items()},
     **FAILURE_TERMS,
     str(EventKind.CONFIRMED): FAILURE_TERMS[str(ArkState.CONFIRMED_BROKEN)],
 }
 
 #: The kinds of changes, the most serious first.
-CHANGE_NAMES = {
-    str(EventKind.CONFIRMED): N_("Newly confirmed broken"),
-    str(ArkState.FAILING): N_("Newly failing"),
-    str(EventKind.GONE): N_("No longer cited"),
-    str(EventKind.MOVED): N_("Leads to another address than before"),
-    str(EventKind.CHANGED): N_("Changed"),
-    str(EventKind.RECOVERED): N_("Recovered"),
-    str(EventKind.NEW): N_("Newly cited"),
-}
-
-FAULT_NAMES = {
-    Fault.CITATION: N_("the citation"),
-    Fault.RESOLVER: N_("the resolver"),
-    Fault.LANDING_HOST: N_("the landing host"),
-    Fault.NOBODY: N_("not yet clear"),
-}
+CHANGE_NAMES = VOCABULARY["change"]
 
 # The words of the options of a report.
 
@@ -211,14 +126,7 @@ ONLY = tuple(
 )
 
 #: The events, the most serious first.
-EVENT_SEVERITY = (
-    EventKind.CONFIRMED,
-    EventKind.GONE,
-    EventKind.MOVED,
-    EventKind.CHANGED,
-    EventKind.RECOVERED,
-    EventKind.NEW,
-)
+EVENT_SEVERITY = tuple(EventKind(kind) for kind in CHANGE_NAMES if kind != ArkState.FAILING)
 #: The tokens by kind, the most serious of each first; tokens of different kinds are not compared.
 SEVERITY = {
     "state": tuple(map(str, STATE_SEVERITY)),
