@@ -205,7 +205,7 @@ def test_findings_are_ordered() -> None:
         pytest.param(
             "<a href='http://r.example/ark:/76543/pf5'>here</a> ark:/76543/pf5",
             ["http://r.example/ark:/76543/pf5", "https://n2t.net/ark:/76543/pf5"],
-            id="a text beside a link",
+            id="a text next to a link",
         ),
     ],
 )
