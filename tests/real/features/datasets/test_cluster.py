@@ -171,7 +171,7 @@ def test_no_scheduler_is_one_line(tmp_path: Path) -> None:
     assert not (tmp_path / "ds").exists()
 
 
-@pytest.mark.parametrize("given", ["0", "-1", "x", "1000", "tcp//x"])
+@pytest.mark.parametrize("given", ["0", "1000", "tcp//x"])
 def test_malformed_scheduler_is_a_mistake(tmp_path: Path, given: str) -> None:
     done = run_command("dataset", "make", tmp_path, "--out", tmp_path / "ds", f"--workers={given}")
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)

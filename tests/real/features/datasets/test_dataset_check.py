@@ -61,15 +61,6 @@ def test_unfinished_dataset_is_a_mistake(tmp_path: Path) -> None:
     assert "is not a finished dataset" in done.stderr
 
 
-def test_a_dry_run_counts_the_arks_of_a_dataset(tmp_path: Path) -> None:
-    (tmp_path / "a.txt").write_text("ark:/12148/btv1b8449691v https://b.example/ark:/12148/btv1b8449691v")
-    make(tmp_path / "ds", [tmp_path / "a.txt"])
-    done = run_command("check", "--from", tmp_path / "ds", "--dry-run")
-    assert done.returncode == 0
-    assert "n2t.net" in done.stdout
-    assert "b.example" in done.stdout
-
-
 # -- the documents of a dataset, compared with a run over them
 
 
