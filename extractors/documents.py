@@ -93,10 +93,6 @@ def _may_be_file(path: Path) -> bool:
         return True
 
 
-#: Beginning of the name of the folder by which `unwritable_reason` tries a place; a killed command leaves it there.
-TRIAL_PREFIX = ".arkaudit-"
-
-
 def unwritable_reason(folder: Path) -> str | None:
     """Return why *folder* can't be created or written to, or None if it can. Leaves no file behind.
 
@@ -106,7 +102,7 @@ def unwritable_reason(folder: Path) -> str | None:
     if not is_folder(there):
         return f"{there}: is not a folder"
     try:
-        with TemporaryDirectory(prefix=TRIAL_PREFIX, dir=there):
+        with TemporaryDirectory(prefix=".arkaudit-", dir=there):
             return None
     except OSError as problem:
         return f"{there}: the folder can't be written to: {problem.strerror}"

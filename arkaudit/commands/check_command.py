@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections import defaultdict
+from collections import Counter, defaultdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -149,10 +149,14 @@ def _requests_in_logs(source: str | None, config: Config) -> dict[str, list[str]
         return {}
     from arkaudit.audits.audit import logged_requests
 
-    asked = logged_requests({pattern: logs_at(pattern)}, config).requested_urls()
+    asked: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    for record in logged_requests({pattern: logs_at(pattern)}, config).records():
+        for cited in record.mentions:
+            asked[cited.request_url][record.url] += cited.requests.asked or 0
     if not asked:
         raise UserMistake(f"nothing to check: there is no request for an ARK in {source}")
-    return {url: [f"{page} ({count})" for page, count in pages.most_common()] for url, pages in asked.items()}
+    by_frequency = sorted(asked.items(), key=lambda item: -item[1].total())
+    return {url: [f"{page} ({count})" for page, count in pages.most_common()] for url, pages in by_frequency}
 
 
 def _arks_of_inventory(path: Path | None, selection: ArkSelection) -> list[str]:

@@ -20,7 +20,7 @@ from pydantic import BaseModel, Field, ValidationError
 from crawler.model.crawl_requests import site_of
 from crawler.model.defaults import GLOBAL_RESOLVER
 from crawler.model.observations import CitedMention, DocumentOutcome, DocumentRecord, LoggedRequests, now
-from crawler.model.resolving import mention_url, sendable, url_fault
+from crawler.model.resolving import request_url, sendable
 from extractors.find import scan
 from extractors.mentions.mention import Mention
 from extractors.model.documents import Block, Finding, Role
@@ -33,6 +33,8 @@ from extractors.wraps.rules import Confidence
 _LINE = re.compile(
     rb'\S++ \S++ [^\[]*+\[[^\]]*+\] "((?:[^"\\]|\\.)*+)" ([1-9]\d\d) \S++(?: "((?:[^"\\]|\\.)*+)".*+)?', re.DOTALL
 )
+#: The path in the request of an object.
+_PATH = re.compile(r"(?:GET|HEAD) (/[^ ?#]*)")
 #: A host that can be cited: a name with a dot, not an IP address.
 _NAME = re.compile(r"(?=.*[a-z])[a-z0-9-]+(?:\.[a-z0-9-]+)+")
 
@@ -52,8 +54,8 @@ class _CaddyLine(BaseModel):
 class Request:
     """The request in one line."""
 
-    method: str
-    target: str
+    path: str
+    """The path of a GET or HEAD, without the query; empty for other requests."""
     status: int
     referer: str
 
@@ -62,21 +64,22 @@ def request_in(line: bytes) -> Request | None:
     r"""Return the request in a line, or None if no format matches.
 
     >>> request_in(b'192.0.2.7 - - [10/Oct/2026:13:55:36 +0000] "GET /ark:/12148/x5 HTTP/1.1" 404 9 "http://a.example/"')
-    Request(method='GET', target='/ark:/12148/x5', status=404, referer='http://a.example/')
+    Request(path='/ark:/12148/x5', status=404, referer='http://a.example/')
     """
     if line.startswith(b"{"):
         try:
             entry = _CaddyLine.model_validate_json(line)
         except ValidationError:
             return None
-        asked = entry.request
-        return Request(asked.method, asked.uri, entry.status, "".join(asked.headers.get("Referer", [])))
-    match = _LINE.fullmatch(line)
-    if match is None:
+        request = f"{entry.request.method} {entry.request.uri}"
+        status, referer = entry.status, "".join(entry.request.headers.get("Referer", []))
+    elif match := _LINE.fullmatch(line):
+        request, referer = _unescape(match[1]), _unescape(match[3] or b"")
+        status = int(match[2])
+    else:
         return None
-    request, status, referer = (_unescape(value or b"") for value in match.groups())
-    method, _, target = request.partition(" ")
-    return Request(method, target.partition(" HTTP/")[0], int(status), referer)
+    path = _PATH.match(request)
+    return Request(path[1] if path else "", status, referer)
 
 
 def _unescape(value: bytes) -> str:
@@ -85,27 +88,27 @@ def _unescape(value: bytes) -> str:
 
 
 @lru_cache(maxsize=2**14)
-def requested_ark(path: str, origin: str) -> Mention | None:
-    """Return the ARK in the *path* of a request at *origin*.
+def requested_ark(path: str, resolver: str) -> CitedMention | None:
+    """Return the ARK in the *path* of a request to *resolver*, with the URL for it there.
 
-    >>> requested_ark("/ark:/12148/x5", "https://a.example").repaired
+    >>> requested_ark("/ark:/12148/x5", "https://a.example/").request_url
     'https://a.example/ark:/12148/x5'
     """
-    mentions = scan(Block(origin + path, Role.LINK_TARGET), Evidence())
-    mention = next((mention for mention in mentions if isinstance(mention, Mention)), None)
-    if mention is None:
-        return None
-    written = mention.as_written.removeprefix(origin)
-    return replace(
-        mention,
-        as_written=written,
-        spans=((0, len(written)),),
-        context="",
-        fragment="",
-        confidence=Confidence.CERTAIN,  # the request itself is the evidence
-        reason=Reason.VISITOR_REQUEST,
-        alternatives=(),
-    )
+    origin = "" if resolver == GLOBAL_RESOLVER else origin_of(resolver)
+    for mention in scan(Block(origin + path, Role.LINK_TARGET), Evidence()):
+        if isinstance(mention, Mention):
+            written = mention.as_written.removeprefix(origin)
+            mention = replace(
+                mention,
+                as_written=written,
+                spans=((0, len(written)),),
+                context="",
+                confidence=Confidence.CERTAIN,  # the request itself is the evidence
+                reason=Reason.VISITOR_REQUEST,
+                alternatives=(),
+            )
+            return CitedMention(mention, request_url(mention.repaired, mention.resolver, resolver))
+    return None
 
 
 def citing_page(referer: str, asked: str) -> str | None:
@@ -117,7 +120,7 @@ def citing_page(referer: str, asked: str) -> str | None:
     ('https://mail.example', None)
     """
     url = sendable(referer)
-    if not is_web_url(url) or url_fault(url) or not _NAME.fullmatch(host_name_of(url)):
+    if not is_web_url(url) or not _NAME.fullmatch(host_name_of(url)):
         return None
     path = split_url(url).path.partition(";")[0] or "/"
     return origin_of(url) + (path if site_of(url) == site_of(asked) else "")
@@ -137,61 +140,46 @@ class RequestLogs:
     """The resolver that was asked."""
     logs: dict[str, DocumentRecord] = field(default_factory=dict)
     """The logs that were read, by name, without citations."""
-    _counts: Counter[tuple[Mention, str, str, int]] = field(default_factory=Counter)
-    """Requests by ARK, URL for it, citing document and status."""
+    _counts: Counter[tuple[str, CitedMention, int]] = field(default_factory=Counter)
+    """Requests by citing document, ARK and status."""
 
     def read_log(self, path: Path, name: str) -> None:
         """Read a log, compressed if its name ends with ``.gz``; faults become findings. Never raises."""
-        lines = odd = counted = 0
+        read = odd = 0
         findings: list[Finding] = []
         try:
             with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
                 while line := file.readline(MOST_LINE_BYTES):
-                    lines += 1
                     request = request_in(line.rstrip(b"\r\n"))
                     if request is None:
                         odd += 1
                     else:
-                        counted += self.add(request, name)
+                        read += 1
+                        self.add(request, name)
         except (OSError, EOFError, zlib.error) as problem:
-            findings.append(Finding("unreadable-part" if lines > odd else "unreadable", str(problem)))
-        is_read = lines > odd or not (lines or findings)
-        findings.append(Finding("log-read", f"{counted} requests for ARKs in {lines} lines"))
+            findings.append(Finding("unreadable-part" if read else "unreadable", str(problem)))
         if odd:
             findings.append(Finding("odd-lines", f"lines in no known format (common, combined, Caddy's JSON): {odd}"))
-        outcome = DocumentOutcome.READ if is_read else DocumentOutcome.UNREADABLE
+        outcome = DocumentOutcome.READ if read or not findings else DocumentOutcome.UNREADABLE
         self.logs[name] = DocumentRecord(name, None, now(), outcome, findings=tuple(findings))
 
-    def add(self, request: Request, log: str) -> bool:
-        """Count a request; return False for one that asks for no ARK, or is one too many."""
-        if request.method not in ("GET", "HEAD") or not request.target.startswith("/"):
-            return False
-        origin = "" if self.resolver == GLOBAL_RESOLVER else origin_of(self.resolver)
-        mention = requested_ark(request.target.partition("?")[0], origin)
-        if mention is None:
-            return False
-        url = mention_url(mention.repaired, mention.resolver, None, self.resolver)
-        key = (mention, url, citing_page(request.referer, origin) or log, request.status)
-        if key not in self._counts and len(self._counts) >= MOST_DISTINCT:
-            return False
-        self._counts[key] += 1
-        return True
+    def add(self, request: Request, log: str) -> None:
+        """Count a request, unless it asks for no ARK or is one too many."""
+        cited = requested_ark(request.path, self.resolver)
+        if cited is None:
+            return
+        key = (citing_page(request.referer, cited.request_url) or log, cited, request.status)
+        if key in self._counts or len(self._counts) < MOST_DISTINCT:
+            self._counts[key] += 1
 
     def records(self) -> list[DocumentRecord]:
         """Return the logs and the citing pages, as documents with their citations."""
         records = dict(self.logs)
-        cited: defaultdict[str, list[CitedMention]] = defaultdict(list)
+        mentions: defaultdict[str, list[CitedMention]] = defaultdict(list)
         citations: defaultdict[str, dict[str, int]] = defaultdict(dict)
-        for (mention, url, document, status), count in self._counts.items():
-            number = citations[document].setdefault(url, len(citations[document]) + 1)
-            requests = LoggedRequests(count, status)
-            cited[document].append(CitedMention(replace(mention, citation=number), url, requests=requests))
+        for (document, cited, status), count in self._counts.items():
+            number = citations[document].setdefault(cited.request_url, len(citations[document]) + 1)
+            mention = replace(cited.mention, citation=number)
+            mentions[document].append(replace(cited, mention=mention, requests=LoggedRequests(count, status)))
             records.setdefault(document, DocumentRecord(document, None, now(), DocumentOutcome.REFERER))
-        return [replace(record, mentions=tuple(cited[name])) for name, record in records.items()]
-
-    def requested_urls(self) -> dict[str, Counter[str]]:
-        """Return the URLs for the ARKs, most requested first, with the number of requests by citing document."""
-        pages: defaultdict[str, Counter[str]] = defaultdict(Counter)
-        for (_, url, document, _), count in self._counts.items():
-            pages[url][document] += count
-        return dict(sorted(pages.items(), key=lambda item: -item[1].total()))
+        return [replace(record, mentions=tuple(mentions[name])) for name, record in records.items()]

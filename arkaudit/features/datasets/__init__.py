@@ -12,7 +12,7 @@ from extractors.model.files import is_folder
 @hookimpl
 def commands() -> Mapping[str, tuple[str, str]]:
     """Return the command `dataset`."""
-    return {"dataset": (f"{__name__}.command:dataset", "Make a dataset of very many documents, or verify one.")}
+    return {"dataset": (f"{__name__}.command:dataset", "Make a dataset of very many documents.")}
 
 
 @hookimpl(trylast=True)

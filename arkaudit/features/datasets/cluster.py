@@ -22,7 +22,7 @@ from extractors.model.errors import UserMistake
 from extractors.processes.worker import WorkerExecutor
 
 if TYPE_CHECKING:
-    from distributed import Client, SpecCluster
+    from distributed import Client
 
 _CONNECT_S = 10
 _ON_THIS_MACHINE = ("inproc://", "tcp://127.", "tcp://localhost:")
@@ -43,7 +43,7 @@ def require_dask() -> None:
 def local_client(workers: int) -> Iterator[Client]:
     """Start *workers* processes on this machine, or for a single one a thread of this process, and give their client."""
     import dask
-    from distributed import Client
+    from distributed import Client, LocalCluster
 
     settings = {
         "distributed.worker.daemon": False,
@@ -53,52 +53,33 @@ def local_client(workers: int) -> Iterator[Client]:
         "distributed.worker.http.routes": [],
         # The profile of a dashboard, which there is not, would be taken every 10 ms.
         "distributed.worker.profile.enabled": False,
-        "distributed.admin.tick.interval": "500ms",
-        "distributed.admin.system-monitor.interval": "5s",
     }
+    own_processes = workers > 1
     with (
         dask.config.set(settings),
-        _processes(workers) if workers > 1 else _thread() as cluster,
+        LocalCluster(
+            n_workers=workers,
+            threads_per_worker=1,
+            processes=own_processes,
+            dashboard_address="127.0.0.1:0",
+            worker_dashboard_address="127.0.0.1:0",
+            scheduler_kwargs={"dashboard": False},
+            # New keys, which other users of this machine don't have.
+            security=own_processes or None,
+            # The processes for documents have limits of their own.
+            memory_limit=0,
+            preload=[__name__] * own_processes,
+            silence_logs=logging.CRITICAL,
+        ) as cluster,
         Client(cluster) as client,
     ):
-        yield client
-
-
-@contextmanager
-def _thread() -> Iterator[SpecCluster]:
-    """Start a worker in a thread of this process, which takes a twentieth of the time of a worker process."""
-    from distributed import Scheduler, SpecCluster, Worker
-
-    # Only their HTTP servers listen, which show nothing.
-    options = {"protocol": "inproc://", "dashboard": False, "dashboard_address": "127.0.0.1:0"}
-    worker = {"cls": Worker, "options": {**options, "nthreads": 1, "memory_limit": 0}}
-    scheduler = {"cls": Scheduler, "options": options}
-    with SpecCluster({0: worker}, scheduler, silence_logs=logging.CRITICAL) as cluster:
         try:
-            yield cluster
+            yield client
         finally:
-            # After Ctrl-C the thread would wait for its document.
-            document_process().shutdown(cancel_futures=True)
-            document_process.cache_clear()
-
-
-def _processes(workers: int) -> SpecCluster:
-    """Start *workers* processes of this machine."""
-    from distributed import LocalCluster
-
-    return LocalCluster(
-        n_workers=workers,
-        threads_per_worker=1,
-        host="127.0.0.1",
-        dashboard_address="127.0.0.1:0",
-        scheduler_kwargs={"dashboard": False},
-        # New keys, which other users of this machine don't have.
-        security=True,
-        # The processes for documents have limits of their own.
-        memory_limit=0,
-        preload=[__name__],
-        silence_logs=logging.CRITICAL,
-    )
+            if not own_processes:
+                # After Ctrl-C the thread would wait for its document.
+                document_process().shutdown(cancel_futures=True)
+                document_process.cache_clear()
 
 
 def dask_setup(_: object) -> None:

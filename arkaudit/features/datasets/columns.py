@@ -75,7 +75,7 @@ MENTIONS = DatasetTable(
 )
 FINDINGS = DatasetTable(
     "findings",
-    "One row per problem or remark about a document, an archive, or a named folder.",
+    "One row per problem or remark about a document or an archive.",
     (
         *_WHERE,
         FlatColumn("kind", _TEXT, "kind of finding: unreadable, encrypted, damaged, namespace-mention …"),
@@ -97,17 +97,15 @@ _TYPES = {
 
 
 def schema_of(table: DatasetTable) -> pa.Schema:
-    """Return the Arrow schema of a table's files, with the meaning of each column."""
-    fields = [
-        pa.field(
-            column.name,
-            _TYPES[column.kind],
-            nullable=column.is_optional,
-            metadata={"meaning": column.meaning, **({"unit": column.unit} if column.unit else {})},
-        )
-        for column in table.columns
-    ]
-    return pa.schema(fields, metadata={"table": table.name, "row": table.caption})
+    """Return the Arrow schema of a table's files."""
+    return pa.schema(
+        [pa.field(column.name, _TYPES[column.kind], nullable=column.is_optional) for column in table.columns]
+    )
+
+
+def sound_parquet(file: pa.NativeFile) -> pq.ParquetFile:
+    """Return a file to read. Reading it raises OSError if it differs from what `ParquetFile` has written."""
+    return pq.ParquetFile(file, page_checksum_verification=True)
 
 
 class ParquetFile:

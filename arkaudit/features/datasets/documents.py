@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
-from arkaudit.features.datasets.columns import DATASET_TABLES, MENTIONS, DatasetTable, schema_of
-from arkaudit.features.datasets.manifest import Manifest, damage_in, manifest_in
-from arkaudit.features.datasets.storage import Storage, is_object, network_errors
+from arkaudit.features.datasets.columns import DATASET_TABLES, MENTIONS, DatasetTable, schema_of, sound_parquet
+from arkaudit.features.datasets.parts import digest_of
+from arkaudit.features.datasets.passes import PARTS, table_file
+from arkaudit.features.datasets.storage import Storage, network_errors, reason_of
 from crawler.model.observations import CitedMention, DecidedOn, DocumentOutcome, DocumentRecord, now
 from extractors.mentions.mention import Mention
 from extractors.model.ark import Ark
@@ -34,32 +33,30 @@ class DatasetDocuments:
     place: str
     """The folder or prefix as the user named it."""
     storage: Storage
-    manifest: Manifest
+    parts: Sequence[str]
+    """The names of its parts, in order."""
     notes: list[tuple[str, Finding]] = field(default_factory=list)
     """Findings and their subjects, complete after all records were given."""
 
     @classmethod
     def at(cls, folder: str) -> DatasetDocuments:
-        """Return the finished dataset at *folder*; its files are verified, except on object storage.
-
-        Raises `UserMistake`.
-        """
+        """Return the finished dataset at *folder*. Raises `UserMistake`."""
         with network_errors(folder):
             storage = Storage(folder)
-            manifest = manifest_in(storage)
-            for damage in () if is_object(folder) else damage_in(storage, manifest):
-                raise UserMistake(f"{folder} can't be read: {damage}: repeat the command that made the dataset")
-        return cls(folder.rstrip("/") or folder, storage, manifest)
+            if not storage.is_file(PARTS):
+                raise UserMistake(f"{storage.location} is not a finished dataset")
+            with storage.open(PARTS) as file:
+                return cls(folder.rstrip("/"), storage, file.read().decode(errors="replace").split())
 
     @property
     def has_arks(self) -> bool:
         """True if the dataset has mentions of ARKs."""
-        return self.manifest.tables["mentions"].rows > 0
+        return any(rows.num_rows for rows in self._parts_of(MENTIONS))
 
     @property
     def digest(self) -> str:
         """A short text that identifies the content of the dataset."""
-        return f"sha256 {hashlib.sha256(self.manifest.to_bytes()).hexdigest()[:16]}"
+        return f"sha256 {digest_of(' '.join(self.parts).encode())}"
 
     def targets(self, resolver: str) -> list[Target]:
         """Return distinct ARKs with their request URLs, sorted; ARKs cited without a resolver get *resolver*."""
@@ -68,7 +65,7 @@ class DatasetDocuments:
                 {
                     (Ark.parse(ark), at_resolver(requested, resolver))
                     for rows in self._parts_of(MENTIONS)
-                    for ark, requested in _distinct(rows, "ark", "requested")
+                    for ark, requested in zip(*(rows[name].to_pylist() for name in ("ark", "requested")), strict=True)
                 }
             )
 
@@ -85,34 +82,23 @@ class DatasetDocuments:
                 with self._require_own_values(f"the rows about {name}"):
                     record = _record(document, cited.pop(name, []), findings.pop(name, []), resolver, at)
                 yield record
-            for name in cited:
-                raise UserMistake(f"{self.place} can't be read: it has citations of {name}, but not this document")
-            self.notes += [(name, _finding_of(row)) for name, rows in sorted(findings.items()) for row in rows]
+            self.notes += [(name, finding) for name, rows in sorted(findings.items()) for finding in _findings_of(rows)]
 
     def _parts_of(self, table: DatasetTable) -> Iterator[pa.Table]:
         """Yield the rows of each file of *table*. Raises `UserMistake` for another file."""
-        for name in self.manifest.tables[table.name].files:
-            try:
-                with network_errors(self.place), self.storage.open(name) as file:
-                    rows = pq.ParquetFile(file).read().cast(schema_of(table))
-            except (OSError, ValueError) as problem:
-                reason = str(problem).partition("\n")[0]
-                raise UserMistake(f"{self.place} can't be read: {name}: {reason}") from None
+        for part in self.parts:
+            name = table_file(table.name, part)
+            with self._require_own_values(name), network_errors(self.place), self.storage.open(name) as file:
+                rows = sound_parquet(file).read().cast(schema_of(table))
             yield rows
 
     @contextmanager
     def _require_own_values(self, what: str) -> Iterator[None]:
-        """Raise `UserMistake` for values that arkaudit does not write."""
+        """Raise `UserMistake` for values that arkaudit does not write, and for damage."""
         try:
             yield
-        except (ValueError, LookupError, TypeError, AttributeError) as problem:
-            raise UserMistake(f"{self.place} can't be read: {what}: {problem}") from None
-
-
-def _distinct(rows: pa.Table, *columns: str) -> Iterator[tuple[Any, ...]]:
-    """Return the distinct values of *columns* in the order of their first rows."""
-    distinct = rows.select(columns).group_by(columns, use_threads=False).aggregate([])
-    return zip(*(column.to_pylist() for column in distinct.columns), strict=True)
+        except (OSError, ValueError, LookupError, TypeError, AttributeError) as problem:
+            raise UserMistake(f"{self.place} can't be read: {what}: {reason_of(problem)}") from None
 
 
 def _by_document(rows: pa.Table) -> dict[str, list[Row]]:
@@ -143,12 +129,12 @@ def _record(document: Row, rows: list[Row], findings: list[Row], resolver: str, 
         body_bytes=document["bytes"],
         body_sha256=document["sha256"],
         mentions=tuple(mentions),
-        findings=tuple(map(_finding_of, findings)),
+        findings=_findings_of(findings),
     )
 
 
-def _finding_of(row: Row) -> Finding:
-    return Finding(row["kind"], row["detail"])
+def _findings_of(rows: list[Row]) -> tuple[Finding, ...]:
+    return tuple(Finding(row["kind"], row["detail"]) for row in rows)
 
 
 def at_resolver(requested: str, resolver: str) -> str:

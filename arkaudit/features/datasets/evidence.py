@@ -6,7 +6,6 @@ import hashlib
 from bisect import bisect_left
 from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain
 from typing import Any, cast
 
 import pyarrow as pa
@@ -55,31 +54,26 @@ class DatasetEvidence:
     evidence: Evidence
     digest: str
     """A text that identifies the evidence."""
-    unreadable: Sequence[str]
-    """The names of unreadable documents, sorted."""
 
 
-def learn(parts: Iterable[pa.Table]) -> DatasetEvidence:
-    """Return the evidence in *parts*, whose rows have the complete ARKs of a document, and its name if it is unreadable.
+def learn(parts: Iterable[pa.ChunkedArray]) -> DatasetEvidence:
+    """Return the evidence in *parts*, each with lists of the complete ARKs of a document.
 
-    >>> learn([pa.table({"whole": [[b"ark:1/b"], [b"ark:1/a", b"ark:1/b"]], "unreadable": [None, "c"]})]).unreadable
-    ['c']
+    >>> list(learn([pa.chunked_array([[[b"ark:1/b"], [b"ark:1/a", b"ark:1/b"]]])]).evidence.whole)
+    ['ark:1/a', 'ark:1/b']
     """
     names = _counted(pa.array([], pa.large_binary()))
     new: list[pa.Table] = []
-    unreadable: list[str] = []
     for part in parts:
-        unreadable += part["unreadable"].drop_null().to_pylist()
-        new.append(_counted(pc.list_flatten(part["whole"]).cast(pa.large_binary())))
+        new.append(_counted(pc.list_flatten(part).cast(pa.large_binary())))
         if sum(table.num_rows for table in new) > names.num_rows + _AT_ONCE:
             names, new = _merged([names, *new]), []
     names = _merged([names, *new]).sort_by("name")
-    whole = names["name"]
-    repeated = whole.filter(pc.greater(names["documents"], 1))
+    whole, is_repeated = names["name"], pc.greater(names["documents"], 1)
     digest = hashlib.sha256()
-    for batch in chain(*(pa.table([column], ["name"]).to_batches(_AT_ONCE) for column in (whole, repeated))):
+    for batch in pa.table([whole, is_repeated], ["name", "repeated"]).to_batches(_AT_ONCE):
         digest.update(batch.serialize())
-    return DatasetEvidence(evidence_of(whole, repeated), digest.hexdigest(), sorted(unreadable))
+    return DatasetEvidence(evidence_of(whole, whole.filter(is_repeated)), digest.hexdigest())
 
 
 def _counted(names: pa.Array | pa.ChunkedArray) -> pa.Table:

@@ -1,9 +1,8 @@
-"""Make or resume a dataset for `arkaudit dataset make`, and verify one."""
+"""Make or resume a dataset for `arkaudit dataset make`."""
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -11,29 +10,21 @@ from filelock import FileLock, Timeout
 
 from arkaudit.features.datasets.cluster import local_client, remote_client, require_dask
 from arkaudit.features.datasets.columns import DATASET_TABLES
-from arkaudit.features.datasets.graph import DatasetMaker, FinishedDataset
-from arkaudit.features.datasets.manifest import MANIFEST, damage_in, manifest_in
-from arkaudit.features.datasets.parts import FolderFinding, parts_of
-from arkaudit.features.datasets.passes import READ
-from arkaudit.features.datasets.storage import (
-    SCRATCH,
-    DatasetError,
-    InputFile,
-    Storage,
-    is_object,
-    network_errors,
-    objects_at,
-)
-from arkaudit.output.exits import EXIT_FINDING, command, end, say
+from arkaudit.features.datasets.graph import make_parts
+from arkaudit.features.datasets.parts import parts_of
+from arkaudit.features.datasets.passes import PARTS
+from arkaudit.features.datasets.storage import DatasetError, InputFile, Storage, is_object, network_errors, objects_at
+from arkaudit.output.exits import command, end, end_unread, say
 from arkaudit.output.progress import Progress
 from crawler.spiders.seeds import Seeds
-from extractors.documents import TRIAL_PREFIX, document_name, unwritable_reason
+from extractors.documents import document_name, unwritable_reason
+from extractors.model.documents import Finding
 from extractors.model.errors import EXIT_UNFINISHED, UserMistake
 from reports.hints import next_words
 from reports.languages.display import count_noun
 
 
-def inputs_of(places: Iterable[str], out: str) -> tuple[list[InputFile], list[FolderFinding]]:
+def inputs_of(places: Iterable[str], out: str) -> tuple[list[InputFile], Mapping[Path, Finding]]:
     """Return the files in *places*, except those of the dataset *out* itself, and findings about their folders.
 
     Raises `UserMistake`.
@@ -54,86 +45,56 @@ def inputs_of(places: Iterable[str], out: str) -> tuple[list[InputFile], list[Fo
             except OSError as problem:
                 # It becomes a row with this reason.
                 files[str(path)] = InputFile(str(path), 0, str(problem.strerror))
-    folders = [(document_name(folder), finding) for folder, finding in seeds.folder_findings.items()]
-    return list(files.values()), folders
+    return list(files.values()), seeds.folder_findings
 
 
-_LOCK = "work/lock"
-
-
-def print_amount(places: Sequence[str], out: str, *, part_bytes: int) -> None:
-    """Print the number and the size of the files that a command would read."""
-    files, _ = inputs_of(places, out)
-    parts = count_noun(len(parts_of(files, part_bytes=part_bytes)), "part")
-    print(f"{count_noun(len(files), 'file')}, {sum(file.size for file in files) / 1e6:,.1f} MB, {parts}")
-
-
-def make_dataset(places: Sequence[str], out: str, *, workers: str, part_bytes: int) -> FinishedDataset:
+def make_dataset(places: Sequence[str], out: str, *, workers: str, part_bytes: int) -> None:
     """Make the dataset *out* from the files in *places*, and show progress.
 
     It is made by *workers*: a number of processes of this machine, or the address of a Dask scheduler. Raises
-    `UserMistake`, and OSError for an unusable folder; exits with 3 if the dataset could not be finished.
+    `UserMistake`, and OSError for an unusable folder; exits with 3 if the dataset could not be finished, or no document
+    is readable.
     """
     require_dask()
     if not is_object(out) and (why := unwritable_reason(Path(out))) is not None:
         raise UserMistake(why)
     files, folders = inputs_of(places, out)
+    for folder, finding in folders.items():
+        say(f"{document_name(folder)}: {finding.kind}: {finding.detail}")
+    if not files:
+        end_unread("nothing", ())
     with network_errors(out):
         storage = Storage(out)
         _check_place(storage)
     if workers.isdecimal():
         # A worker process takes longer to start than a small part to read.
         parts = len(parts_of(files, part_bytes=part_bytes))
-        connected = local_client(max(1, min(int(workers), parts)))
+        connected = local_client(min(int(workers), parts))
     else:
         connected = remote_client(workers)
     with connected as client, _alone_in(out), Progress() as progress:
         try:
-            made = DatasetMaker(storage, client, progress).make(files, folders, part_bytes=part_bytes)
+            made = make_parts(storage, client, files, progress, part_bytes=part_bytes)
         except (DatasetError, OSError) as problem:
             end(EXIT_UNFINISHED, f"the dataset is not finished: {problem}; the same command resumes it")
-    for folder, finding in folders:
-        say(f"{folder}: {finding.kind}: {finding.detail}")
-    tables = made.manifest.tables
-    mentions = count_noun(tables["mentions"].rows, "mention of an ARK", "mentions of ARKs")
-    documents = count_noun(tables["documents"].rows, "document")
-    say(f"{out}: {documents}, {mentions}, {count_noun(len(tables['documents'].files), 'part')}")
-    if made.unreadable:
-        names = ", ".join(made.first_unreadable)
-        say(f"{count_noun(made.unreadable, 'document')} could not be read (reasons: table findings): {names}")
-    if tables["mentions"].rows:
+    documents, arks = sum(part.documents for part in made), sum(part.mentions for part in made)
+    unreadable = sum(part.unreadable for part in made)
+    mentions = count_noun(arks, "mention of an ARK", "mentions of ARKs")
+    say(f"{out}: {count_noun(documents, 'document')}, {mentions}, {count_noun(len(made), 'part')}")
+    if unreadable:
+        say(f"{count_noun(unreadable, 'document')} could not be read (reasons: table findings)")
+    if arks:
         check = command("check", "--from", out, "--store", "audit.db", "--contact", "you@example.org")
         say(next_words(check))
-    return made
-
-
-def check_dataset(folder: str) -> None:
-    """Print missing and damaged files of the dataset at *folder*; exit with 1 if any. Raises `UserMistake`."""
-    with network_errors(folder):
-        storage = Storage(folder)
-        manifest = manifest_in(storage)
-        damage = list(damage_in(storage, manifest))
-    for line in damage:
-        print(line)
-    if damage:
-        say(f"{folder}: {count_noun(len(damage), 'file')} missing or damaged; repeat the command that made the dataset")
-        sys.exit(EXIT_FINDING)
-    files = sum(len(table.files) for table in manifest.tables.values())
-    say(f"{folder} is unchanged: {count_noun(files, 'file')}")
+    if 0 < unreadable == documents:
+        end_unread("nothing", ())
 
 
 def _check_place(storage: Storage) -> None:
-    """Raise `UserMistake` if the place holds other files than a dataset, or a folder of it is a symbolic link."""
-    tables = [table.name for table in DATASET_TABLES]
-    # A command that was killed early leaves a folder with this prefix.
-    there = {name for name in storage.names("") if not name.startswith(TRIAL_PREFIX)}
-    work = {f"work/{name}" for name in storage.names("work")}
-    own = {MANIFEST, "work/", *(f"{table}/" for table in tables)}
-    if not there <= own or (there and not work & {_LOCK, f"{READ}/"}) or not work <= {_LOCK, f"{READ}/", f"{SCRATCH}/"}:
+    """Raise `UserMistake` if the place holds other files than a dataset, apart from hidden ones."""
+    own = {PARTS, "work", *(table.name for table in DATASET_TABLES)}
+    if not own.issuperset(name for name in storage.names("") if not name.startswith(".")):
         raise UserMistake(f"{storage.location} is neither empty nor a dataset")
-    for name in ("work", READ, SCRATCH, *tables):
-        if not is_object(storage.location) and Path(storage.location, name).is_symlink():
-            raise UserMistake(f"{storage.location}/{name} is a link, which a dataset must not contain")
 
 
 @contextmanager
@@ -142,7 +103,7 @@ def _alone_in(out: str) -> Iterator[None]:
     if is_object(out):
         yield
         return
-    path = Path(out, _LOCK)
+    path = Path(out, "work/lock")
     path.parent.mkdir(parents=True, exist_ok=True)
     try:
         with FileLock(path, timeout=0):

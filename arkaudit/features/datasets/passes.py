@@ -2,28 +2,36 @@
 
 The first pass reads the files of a part into documents, and collects their complete ARKs. The second pass decides
 doubtful mentions by the evidence of all parts, and writes the rows of the tables. Each file gets its final name when it
-is complete, so that a part under its final name is done. The name ends with a digest of the content.
+is complete, so that a part under its final name is done.
 """
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator
-from contextlib import ExitStack, suppress
-from dataclasses import replace
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from arkaudit.features.datasets.columns import DATASET_TABLES, DOCUMENTS, FINDINGS, MENTIONS, ParquetFile, schema_of
+from arkaudit.features.datasets.cluster import document_process
+from arkaudit.features.datasets.columns import (
+    DATASET_TABLES,
+    DOCUMENTS,
+    FINDINGS,
+    MENTIONS,
+    ParquetFile,
+    schema_of,
+    sound_parquet,
+)
 from arkaudit.features.datasets.evidence import DatasetEvidence, learn
-from arkaudit.features.datasets.manifest import FINISHED_FILE, TableFile, is_sound
-from arkaudit.features.datasets.parts import DIGEST_DIGITS, Part, digest_of
-from arkaudit.features.datasets.storage import InputFile, Storage, is_object, object_copy
-from arkaudit.output.exits import say
+from arkaudit.features.datasets.parts import Part, digest_of
+from arkaudit.features.datasets.storage import OWN_FILE, InputFile, Storage, is_object, object_copy
 from crawler.model.resolving import citation_urls
 from extractors import two_passes
 from extractors.archives.members import INSIDE, ArchiveMember
@@ -34,106 +42,78 @@ from extractors.mentions.mention import relative_resolvers
 from extractors.mentions.rows import mention_row
 from extractors.model.ark import shoulder_of
 from extractors.model.budget import current
-from extractors.model.documents import Finding
 from extractors.processes.codec import from_json, to_json
-from extractors.processes.worker import WorkerExecutor
 from extractors.two_passes import DocumentSummary, decided_documents, document_of, parts_reader
 
 #: The folder of the files of the first pass.
 READ = "work/read"
+#: The file that names the parts in their order, a line each. It is written last.
+PARTS = "parts.txt"
 
 
-def finished_files(storage: Storage, folder: str) -> dict[str, str]:
-    """Return the names of the sound files in *folder* by the digest of what they are made from."""
-    files = {}
-    for file in storage.names(folder):
-        name = f"{folder}/{file}"
-        match = FINISHED_FILE.fullmatch(file)
-        if match is None or match[3]:
-            continue
-        if is_sound(storage, name):
-            files[match[1]] = name
-        else:
-            say(f"{name} is damaged; its part is made again")
-    return files
-
-
-def decided_source(read_file: str, evidence: str) -> str:
-    """Return the first digest in the names of the files of a part that is decided on the *evidence* of this digest."""
-    return digest_of(f"{read_file} {evidence}".encode())
-
-
-def _publish(storage: Storage, scratch: Path, folder: str, source: str, end: str = "") -> str:
-    """Move a complete file to its final name, and return this."""
-    with scratch.open("rb") as file:
-        content = hashlib.file_digest(file, "sha256").hexdigest()[:DIGEST_DIGITS]
-    name = f"{folder}/{source}-{content}{end}.parquet"
-    storage.put(scratch, name)
-    return name
+def table_file(table: str, part: str) -> str:
+    """Return the name of the file of a decided part in a table."""
+    return f"{table}/{part}.parquet"
 
 
 # -- the first pass
 
 
-#: A document in each row: its plain data, its complete ARKs (in UTF-8), and its name if it is unreadable.
-_READ_SCHEMA = pa.schema({"encoded": pa.binary(), "whole": pa.list_(pa.binary()), "unreadable": pa.string()})
-#: The key of the part in the metadata of its file.
-_PART = b"part"
+#: A document in each row: its plain data, and its complete ARKs (in UTF-8). The metadata has the part.
+_READ_SCHEMA = pa.schema({"encoded": pa.binary(), "whole": pa.list_(pa.binary())})
 
 
-def read_part(storage: Storage, part: Part, executor: WorkerExecutor, folder: str) -> str:
-    """Read *part*, and return the name of its file; local paths are relative to *folder*.
+def read_part(storage: Storage, part: Part, folder: str) -> str:
+    """Read *part* unless that is done, and return the name of its file; local paths are relative to *folder*.
 
     Raises OSError and `DatasetError` if the storage fails.
     """
-    about_folders = (Document(name, (), (finding,), is_folder=True) for name, finding in part.folders)
-    parts = chain(about_folders, (document for file in part.files for document in _parts_of(file, folder)))
-    summaries = parts_reader(executor, summary_with_origin).results(parts, part_weight)
-    return _write_summaries(storage, part, chain.from_iterable(summaries))
-
-
-def give_up_part(storage: Storage, part: Part, reason: str) -> str:
-    """Record the files of *part* as unreadable for a *reason*, and return the name of its file."""
-    documents = (Document(_name_of(file), (), (Finding(KILLED, reason),)) for file in part.files)
-    return _write_summaries(storage, part, (summary_with_origin(document, None) for document in documents))
+    done = f"{READ}/{part.digest}.parquet"
+    if storage.is_file(done):
+        return done
+    parts = (document for file in part.files for document in _parts_of(file, folder))
+    is_killed = False
+    with storage.scratch() as scratch:
+        with ParquetFile(_READ_SCHEMA.with_metadata({b"part": to_json(part)}), scratch) as rows:
+            for summary in chain.from_iterable(
+                parts_reader(document_process(), summary_with_origin).results(parts, part_weight)
+            ):
+                whole = sorted(str(ark).encode("utf-8", "surrogatepass") for ark in summary.whole)
+                rows.add([(summary.encoded, whole)], len(summary.encoded))
+                is_killed |= any(finding.kind == KILLED for finding in summary.findings)
+        # The next command reads a part again in which a document was killed.
+        name = done.replace(".", f"-{scratch.name}.") if is_killed else done
+        storage.put(scratch, name)
+    return name
 
 
 def parts_read(storage: Storage) -> Iterator[tuple[str, Part]]:
-    """Yield the names and the parts of the sound files of the first pass."""
-    for name in finished_files(storage, READ).values():
-        # Another version may have written other metadata.
-        with storage.open(name) as file, suppress(ValueError):
-            yield name, from_json(pq.read_schema(file).metadata[_PART], Part)
+    """Yield the names and the parts of the files of the first pass, without those to read again."""
+    for file in storage.names(READ):
+        if OWN_FILE.fullmatch(file) and "-" not in file:
+            name = f"{READ}/{file}"
+            # Another version may have written other metadata.
+            with storage.open(name) as opened, suppress(ValueError):
+                yield name, from_json(pq.read_schema(opened).metadata[b"part"], Part)
 
 
 def evidence_in(storage: Storage, files: Iterable[str]) -> DatasetEvidence:
     """Return the evidence of all documents in the *files* of the first pass."""
 
-    def rows_in(name: str) -> pa.Table:
+    def whole_in(name: str) -> pa.ChunkedArray:
         with storage.open(name) as file:
-            return pq.ParquetFile(file).read(["whole", "unreadable"])
+            return sound_parquet(file).read(["whole"])["whole"]
 
-    return learn(map(rows_in, files))
-
-
-def _name_of(file: InputFile) -> str:
-    """Return the name of a file as a document."""
-    return file.name if is_object(file.name) else document_name(Path(file.name))
+    return learn(map(whole_in, files))
 
 
 def _parts_of(file: InputFile, folder: str) -> Iterator[two_passes.Part]:
-    """Yield the documents in a file. Raises `DatasetError` if the storage fails, which is not damage to the file."""
-    source = _name_of(file)
-    if not is_object(source):
-        yield from documents_in_file(Path(folder, file.name), source)
+    """Yield the documents in a file. Raises OSError if the storage fails, which is not damage to the file."""
+    if not is_object(file.name):
+        yield from documents_in_file(Path(folder, file.name), document_name(Path(file.name)))
         return
-    with ExitStack() as stack:
-        try:
-            copy = stack.enter_context(object_copy(source))
-        except FileNotFoundError:
-            yield Document(source, (), (Finding("unreadable", "the object no longer exists"),))
-            return
-        yield from documents_in_file(copy, source)
+    with object_copy(file.name) as copy:
+        yield from documents_in_file(copy, file.name)
 
 
 def summary_with_origin(part: two_passes.Part, extraction: Extraction | None) -> DocumentSummary:
@@ -149,19 +129,6 @@ def summary_with_origin(part: two_passes.Part, extraction: Extraction | None) ->
     return DocumentSummary.of(replace(document_of(part, extraction), origin=origin))
 
 
-def _write_summaries(storage: Storage, part: Part, summaries: Iterable[DocumentSummary]) -> str:
-    is_killed = False
-    with storage.scratch() as scratch:
-        with ParquetFile(_READ_SCHEMA.with_metadata({_PART: to_json(part)}), scratch) as file:
-            for summary in summaries:
-                whole = sorted(str(ark).encode("utf-8", "surrogatepass") for ark in summary.whole)
-                name = summary.name if summary.is_unreadable else None
-                file.add([(summary.encoded, whole, name)], len(summary.encoded))
-                is_killed |= any(finding.kind == KILLED for finding in summary.findings)
-        # The next command reads a part again in which a document was killed.
-        return _publish(storage, scratch, READ, part.digest, ".again" if is_killed else "")
-
-
 # -- the second pass
 
 Rows = dict[str, list[list[Any]]]
@@ -169,37 +136,54 @@ Rows = dict[str, list[list[Any]]]
 _CELLS = [column.name for column in MENTIONS.columns[3:]]
 
 
-def decide_part(storage: Storage, source: str, read_file: str, learned: DatasetEvidence) -> list[TableFile]:
-    """Decide the part in *read_file*, and return its file of each table, whose name begins with *source*.
+@dataclass(frozen=True, slots=True)
+class DecidedPart:
+    """A part whose rows are in the tables."""
+
+    name: str
+    """The name of its file in each table, without the suffix."""
+    documents: int
+    mentions: int
+    unreadable: int
+    """Number of unreadable documents."""
+
+
+def decide_part(storage: Storage, read_file: str, learned: DatasetEvidence) -> DecidedPart:
+    """Decide the part in *read_file* by what was *learned*, unless that is done.
 
     Raises OSError and `DatasetError` if the storage fails.
     """
-    with ExitStack() as stack:
-        scratches = {table.name: stack.enter_context(storage.scratch()) for table in DATASET_TABLES}
-        with ExitStack() as writing:
+    part = digest_of(f"{read_file} {learned.digest}".encode())
+    names = {table.name: table_file(table.name, part) for table in DATASET_TABLES}
+    if not all(map(storage.is_file, names.values())):
+        with ExitStack() as stack:
             files = {
-                table.name: writing.enter_context(ParquetFile(schema_of(table), scratches[table.name]))
+                table.name: stack.enter_context(_written(storage, names[table.name], schema_of(table)))
                 for table in DATASET_TABLES
             }
-            read = pq.ParquetFile(writing.enter_context(storage.open(read_file)))
+            read = sound_parquet(stack.enter_context(storage.open(read_file)))
             batches = read.iter_batches(BATCH_DOCUMENTS, columns=["encoded"])
             encoded = chain.from_iterable(batch["encoded"].to_pylist() for batch in batches)
-            archives: set[str] = set()
+            names_of_documents: set[str] = set()
             for rows, _ in decided_documents(encoded, learned.evidence, rows_of, None):
                 # Several rows about one archive become one document.
-                if rows[DOCUMENTS.name] and not rows[DOCUMENTS.name][0][2]:
-                    name = rows[DOCUMENTS.name][0][0]
-                    rows[DOCUMENTS.name] = [] if name in archives else rows[DOCUMENTS.name]
-                    archives.add(name)
+                rows[DOCUMENTS.name] = [row for row in rows[DOCUMENTS.name] if row[0] not in names_of_documents]
+                names_of_documents.update(row[0] for row in rows[DOCUMENTS.name])
                 for table, table_rows in rows.items():
                     files[table].add(table_rows)
-        return [table_file(storage, _publish(storage, scratch, table, source)) for table, scratch in scratches.items()]
+    with storage.open(names[DOCUMENTS.name]) as file:
+        documents = pq.read_table(file, columns=["outcome", "mentions"])
+    unreadable = pc.sum(pc.equal(documents["outcome"], "unreadable")).as_py() or 0
+    return DecidedPart(part, documents.num_rows, pc.sum(documents["mentions"]).as_py() or 0, unreadable)
 
 
-def table_file(storage: Storage, name: str) -> TableFile:
-    """Return a file of a table with its number of rows."""
-    with storage.open(name) as file:
-        return name, pq.read_metadata(file).num_rows
+@contextmanager
+def _written(storage: Storage, name: str, schema: pa.Schema) -> Iterator[ParquetFile]:
+    """Give a file for rows, which gets its *name* when it is complete."""
+    with storage.scratch() as scratch:
+        with ParquetFile(schema, scratch) as file:
+            yield file
+        storage.put(scratch, name)
 
 
 def rows_of(document: Document) -> Rows:
@@ -218,7 +202,7 @@ def rows_of(document: Document) -> Rows:
         origin.sha256,
         len(document.mentions),
     ]
-    is_document = not document.is_folder and (origin.size is not None or document.is_unreadable)
+    is_document = origin.size is not None or document.is_unreadable
     mentions = []
     resolvers = [origin.link_resolvers.get(index) for index in range(len(document.mentions))]
     requested = list(citation_urls(document.mentions, resolvers, ""))

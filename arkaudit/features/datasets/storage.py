@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
+import re
 import secrets
 import tempfile
 from collections.abc import Iterator
@@ -16,7 +16,6 @@ from pyarrow import fs
 
 from crawler.model.durable_files import make_folder, put_in_place
 from extractors.model.errors import EXIT_UNFINISHED, ArkauditError, UserMistake
-from extractors.model.files import is_folder, path_exists
 
 _SCHEME = "s3://"
 
@@ -76,10 +75,10 @@ def file_system(location: str) -> tuple[fs.FileSystem, str]:
         return fs.LocalFileSystem(), str(Path(location).absolute())
     path = location.removeprefix(_SCHEME)
     bucket = path.partition("/")[0]
-    if "@" in bucket:
-        raise UserMistake("put keys into the environment (AWS_ACCESS_KEY_ID …), not into an address")
-    if not bucket:
-        raise UserMistake(f"{location!r} has no bucket")
+    if not bucket or "@" in bucket:
+        raise UserMistake(
+            "name a bucket, as in s3://BUCKET/PREFIX; keys come from the environment (AWS_ACCESS_KEY_ID …)"
+        )
     return bucket_files(bucket), path
 
 
@@ -107,6 +106,8 @@ def reason_of(problem: BaseException) -> str:
 
 #: The folder of files that are still being written.
 SCRATCH = "work/scratch"
+#: The names of files that may be removed: of a part, of one to read again, and of one that is still being written.
+OWN_FILE = re.compile(r"[0-9a-f]{16}(?:-[0-9a-f]{16})?(?:\.parquet)?")
 
 
 class Storage:
@@ -118,29 +119,23 @@ class Storage:
     def __init__(self, location: str) -> None:
         if "://" in location and not is_object(location):
             raise UserMistake(f"a dataset needs a folder or s3://BUCKET/PREFIX, not {location}")
-        if not is_object(location) and path_exists(Path(location)) and not is_folder(Path(location)):
-            raise UserMistake(f"{location} is not a folder, which a dataset needs")
-        self.location = location.rstrip("/") if is_object(location) else str(Path(location).absolute())
+        files, root = file_system(location)
+        self.location = location if is_object(location) else root
         """The folder or URL, for another process that opens it."""
-        self._files, self._root = file_system(self.location)
+        self._files = fs.SubTreeFileSystem(root, files)
 
     def names(self, folder: str) -> list[str]:
-        """Return the sorted names in a folder, without its path; those of folders end with a slash."""
-        inside = fs.FileSelector(f"{self._root}/{folder}".rstrip("/"), allow_not_found=True)
-        entries = self._files.get_file_info(inside)
-        return sorted(entry.base_name + "/" * (entry.type is fs.FileType.Directory) for entry in entries)
+        """Return the sorted names in a folder, without its path."""
+        inside = fs.FileSelector(folder, allow_not_found=True)
+        return sorted(entry.base_name for entry in self._files.get_file_info(inside))
+
+    def is_file(self, name: str) -> bool:
+        """Return True if there is a file of this name."""
+        return self._files.get_file_info(name).type is fs.FileType.File
 
     def open(self, name: str) -> pa.NativeFile:
-        """Open a file for reading. Raises FileNotFoundError if it is missing, or not a file."""
-        path = f"{self._root}/{name}"
-        if self._files.get_file_info(path).type is not fs.FileType.File:
-            raise FileNotFoundError(path)
-        return self._files.open_input_file(path)
-
-    def digest(self, name: str) -> str:
-        """Return the SHA-256 of a file in hexadecimal."""
-        with self.open(name) as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
+        """Open a file for reading. Raises FileNotFoundError if it is missing."""
+        return self._files.open_input_file(name)
 
     @contextmanager
     def scratch(self) -> Iterator[Path]:
@@ -156,7 +151,7 @@ class Storage:
     def put(self, scratch: Path, name: str) -> None:
         """Move a scratch file to its final *name*, atomically; in a folder it is durable then."""
         if is_object(self.location):
-            fs.copy_files(str(scratch), f"{self._root}/{name}", destination_filesystem=self._files)
+            fs.copy_files(str(scratch), name, destination_filesystem=self._files)
             return
         target = Path(self.location, name)
         make_folder(target.parent)
@@ -165,4 +160,4 @@ class Storage:
     def remove(self, name: str) -> None:
         """Remove a file, if it exists."""
         with suppress(FileNotFoundError):
-            self._files.delete_file(f"{self._root}/{name}")
+            self._files.delete_file(name)

@@ -19,9 +19,9 @@ from arkaudit.configuration.config import Config
 from crawler.model.observations import ObjectOutcome
 from extractors.model.errors import SourceUnreadable
 from extractors.model.normalize import NotAnArk
-from tests.real.extractors.test_reading import zip_of
 from tests.real.loopback import ON_LOOPBACK, RawServer, reply, run_command
 from tests.real.waiting import PATIENCE_S, wait_until
+from tests.unit.extractors.packages import zip_archive
 from tools.demo.show import loopback_audit
 
 ROOT = Path(__file__).parents[3]
@@ -52,7 +52,7 @@ def test_unused_modules_are_not_imported(code: str) -> None:
 def test_documents_come_lazily_and_in_a_fixed_order(tmp_path: Path) -> None:
     for name in ("b.txt", "a.txt", ".hidden.txt"):
         (tmp_path / name).write_text(f"see ark:/12148/{name[0]}x5 there")
-    (tmp_path / "c.zip").write_bytes(zip_of(d_txt="see ark:/12148/dx5 there"))
+    (tmp_path / "c.zip").write_bytes(zip_archive({"d.txt": "see ark:/12148/dx5 there"}))
     documents = extract(tmp_path)
     first = next(documents)
     (tmp_path / "b.txt").write_text("see ark:/12148/other there")  # not read yet

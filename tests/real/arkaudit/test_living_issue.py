@@ -223,7 +223,7 @@ def test_outage_opens_and_closes_nothing_and_a_closed_issue_stays_closed(
     assert "1 ARK that failed before was not checked this time." in issue[tracker.text]
     issue["state"] = "closed"
     runs.fail(13)
-    assert issue["state"] == "closed", "people closed it, and nothing fails anew"
+    assert issue["state"] == "closed", "people closed it, and nothing fails again"
 
 
 def test_unconfirmed_failure_opens_an_issue_if_it_was_asked_for(trackers: list[Tracker], tmp_path: Path) -> None:

@@ -46,7 +46,7 @@ class Meeting:
             self._present -= 1
 
     def most(self) -> int:
-        """Return the largest number of requests at once, and begin anew."""
+        """Return the largest number of requests at once, and begin again."""
         most, self._most = self._most, 0
         return most
 

@@ -15,7 +15,8 @@ from pathlib import Path
 import brotli
 import pytest
 
-from tests.unit.extractors.test_archives import ARK, record, zip_of, zstd
+from tests.unit.extractors.packages import zip_archive
+from tests.unit.extractors.test_archives import ARK, record, zstd
 
 ROOT = Path(__file__).parents[3]
 
@@ -74,11 +75,11 @@ def zstd_gib() -> bytes:
 BOMBS: dict[str, Callable[[], bytes]] = {
     "gzip": lambda: gzip_member(deflated_zeros(TEN_GIB)),
     "gzip in gzip": lambda: gzip.compress(gzip_member(deflated_zeros(TEN_GIB))),
-    "gzip in ZIP: 10 GiB in 50 KB": lambda: zip_of({"a.gz": gzip_member(deflated_zeros(TEN_GIB))}),
+    "gzip in ZIP: 10 GiB in 50 KB": lambda: zip_archive({"a.gz": gzip_member(deflated_zeros(TEN_GIB))}),
     "bzip2": lambda: bz2.compress(bytes(2**24)) * 640,
     "XZ": lambda: lzma.compress(bytes(2**24)) * 64,
     "Zstandard": zstd_gib,
-    "many in one": lambda: zip_of({f"{number}.zst": zstd_gib() for number in range(20)}),
+    "many in one": lambda: zip_archive({f"{number}.zst": zstd_gib() for number in range(20)}),
     "Brotli in WARC": lambda: b"".join(
         record(number, fields=b"Content-Encoding: br\r\n", body=brotli.compress(bytes(2**28), quality=1))
         for number in range(9)
@@ -94,7 +95,7 @@ def test_a_bomb_takes_bounded_time_and_memory(bomb: Callable[[], bytes]) -> None
 
 
 def test_members_before_a_bomb_are_read() -> None:
-    found = read_within_limits(zip_of({"see.txt": ARK, "b.gz": gzip_member(deflated_zeros(TEN_GIB))}))
+    found = read_within_limits(zip_archive({"see.txt": ARK, "b.gz": gzip_member(deflated_zeros(TEN_GIB))}))
     assert found["see.txt"] == ARK[:4]
 
 
@@ -110,7 +111,7 @@ def test_files_that_overlap_are_unpacked_up_to_the_limit() -> None:
 
 
 def test_a_directory_of_millions_is_not_loaded() -> None:
-    local = zip_of({"see.txt": ARK})[: -22 - 46 - 7]
+    local = zip_archive({"see.txt": ARK})[: -22 - 46 - 7]
     entry = struct.pack("<4s6H3L5H2L", b"PK\x01\x02", 20, 20, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)
     directory = entry * 3_000_000
     end = struct.pack("<4s4H2LH", b"PK\x05\x06", 0, 0, 65535, 65535, len(directory), len(local), 0)

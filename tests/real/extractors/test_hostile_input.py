@@ -1,6 +1,5 @@
 """Which process reads a document, and that no document harms others."""
 
-import io
 import json
 import zipfile
 from pathlib import Path
@@ -11,14 +10,10 @@ from extractors import isolated
 from extractors.archives.members import ArchiveMember
 from extractors.isolated import inline_extraction, may_stay_inline
 from tests.real.loopback import run_command
+from tests.unit.extractors.packages import zip_archive
 from tests.unit.extractors.test_hostile_input import ARK, PACKED_OFTEN, PAGE
 
-
-def pack(name: str, text: str) -> str:
-    made = io.BytesIO()
-    with zipfile.ZipFile(made, "w") as archive:
-        archive.writestr(name, text)
-    return made.getvalue().decode("latin-1")
+ODT = zip_archive({"mimetype": "application/vnd.oasis.opendocument.text"}, zipfile.ZIP_STORED)
 
 
 @pytest.mark.parametrize(
@@ -33,7 +28,7 @@ def pack(name: str, text: str) -> str:
         ("a.bib", f"@article{{a, url = {{{ARK}}}}}", False),
         ("a.eml", f"From: a@b.example\nTo: c@d.example\nSubject: x\n\n{ARK}", False),
         ("a.pdf", "%PDF-1.7", False),
-        ("a.odt", pack("mimetype", "application/vnd.oasis.opendocument.text"), False),
+        ("a.odt", ODT.decode("latin-1"), False),
         ("a.txt", ARK * 4000, False),
     ],
 )

@@ -5,7 +5,6 @@ import io
 import subprocess
 import sys
 import tarfile
-import zipfile
 from itertools import chain
 from pathlib import Path
 
@@ -14,16 +13,9 @@ import pytest
 from extractors.archives.members import ArchiveMember
 from extractors.documents import Document, documents_in, documents_in_file
 from tests.real.loopback import ON_LOOPBACK, RawServer, json_lines, reply, run_command, select
+from tests.unit.extractors.packages import zip_archive
 
 ROOT = Path(__file__).parents[3]
-
-
-def zip_of(**files: str) -> bytes:
-    made = io.BytesIO()
-    with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, text in files.items():
-            archive.writestr(name.replace("_", "."), text)
-    return made.getvalue()
 
 
 def warc_of(pages: dict[str, str]) -> bytes:
@@ -41,7 +33,9 @@ def binary(body: bytes, media_type: str) -> bytes:
 
 
 def test_extract_reads_the_archives_in_a_folder(tmp_path: Path) -> None:
-    (tmp_path / "a.zip").write_bytes(zip_of(b_html="<p>ark:/12148/btv1b1", c_txt="ark:/12148/btv1b2", d_png="x"))
+    (tmp_path / "a.zip").write_bytes(
+        zip_archive({"b.html": "<p>ark:/12148/btv1b1", "c.txt": "ark:/12148/btv1b2", "d.png": "x"})
+    )
     (tmp_path / "b.warc.gz").write_bytes(warc_of({"http://x.example/p": "ark:/12148/btv1b3"}))
     (tmp_path / "c.txt.gz").write_bytes(gzip.compress(b"ark:/12148/btv1b7 or ark:/12148/btv1b4")[:-8])
     done = run_command("extract", tmp_path, "--findings", tmp_path / "findings.jsonl")
@@ -90,7 +84,7 @@ def test_extract_reads_a_text_in_parts_and_locates_bad_bytes(tmp_path: Path) -> 
 
 
 def test_documents_can_be_iterated_repeatedly(tmp_path: Path) -> None:
-    (tmp_path / "a.zip").write_bytes(zip_of(b_txt="one", c_txt="two", d_png="x"))
+    (tmp_path / "a.zip").write_bytes(zip_archive({"b.txt": "one", "c.txt": "two", "d.png": "x"}))
     (tmp_path / "e.txt").write_text("three")
     given = io.BytesIO(b"zero")
     files = [tmp_path / "a.zip", tmp_path / "missing", tmp_path / "e.txt"]
@@ -103,7 +97,9 @@ def test_documents_can_be_iterated_repeatedly(tmp_path: Path) -> None:
 
 
 def test_a_crawl_gives_each_document_of_an_archive_its_row(tmp_path: Path) -> None:
-    archive = zip_of(b_html="<a href='c.html'>c</a> <a href='/ark:/12x45/x5'>it</a>", c_html="<p>ark:/12148/btv1b2")
+    archive = zip_archive(
+        {"b.html": "<a href='c.html'>c</a> <a href='/ark:/12x45/x5'>it</a>", "c.html": "<p>ark:/12148/btv1b2"}
+    )
     with RawServer(
         lambda target: reply(body="<a href='/a.zip'>all</a>") if target == "/" else binary(archive, "application/zip")
     ) as server:
@@ -163,7 +159,7 @@ def test_captures_of_one_page_in_two_archives_are_two_documents(names: tuple[str
 
 def test_false_archive_is_unreadable_alone(tmp_path: Path) -> None:
     (tmp_path / "a.zip").write_bytes(b"PK\x03\x04 and nothing else")
-    (tmp_path / "b.zip").write_bytes(zip_of(b_txt="ark:/12148/btv1b1"))
+    (tmp_path / "b.zip").write_bytes(zip_archive({"b.txt": "ark:/12148/btv1b1"}))
     run_command("crawl", tmp_path / "a.zip", tmp_path / "b.zip", tmp_path, "--store", tmp_path / "a.db")
     found = select(tmp_path / "a.db", "select url, outcome, found_on from document order by document_id")
     assert [(Path(str(url)).name, outcome, found_on and Path(str(found_on)).name) for url, outcome, found_on in found][
@@ -174,7 +170,7 @@ def test_false_archive_is_unreadable_alone(tmp_path: Path) -> None:
 def test_extract_prints_the_documents_of_a_fetched_archive_in_order() -> None:
     with RawServer(
         lambda target: (
-            binary(zip_of(b_txt="ark:/12148/btv1b1", c_txt="ark:/12148/btv1b2"), "application/zip")
+            binary(zip_archive({"b.txt": "ark:/12148/btv1b1", "c.txt": "ark:/12148/btv1b2"}), "application/zip")
             if target == "/a.zip"
             else reply(body="ark:/12148/btv1b3")
         )

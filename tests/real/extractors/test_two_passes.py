@@ -181,7 +181,7 @@ def test_closed_stdout_ends_the_command(tmp_path: Path) -> None:
         assert process.wait(60) == 0
 
 
-@pytest.mark.parametrize("jobs", ["0", "-1", "x", "1000"])
+@pytest.mark.parametrize("jobs", ["0", "x"])
 def test_malformed_number_of_processes_is_a_mistake(jobs: str, tmp_path: Path) -> None:
     done = run_command("extract", "--jobs", jobs, tmp_path)
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)

@@ -33,7 +33,7 @@ def test_line_is_read(vector: dict[str, Any]) -> None:
     if request is None:
         return
     logs = RequestLogs(OURS)
-    assert logs.add(request, "access.log") == ("url" in vector)
+    logs.add(request, "access.log")
     cited = [(record.url, one) for record in logs.records() for one in record.mentions]
     assert len(cited) == ("url" in vector)
     for page, one in cited:
@@ -66,7 +66,7 @@ def test_any_field_is_read_as_sent(agent: bytes, path: bytes) -> None:
     }
     [request] = requests
     assert request is not None
-    assert request.target == "/ark:/12148/x5"
+    assert request.path == "/ark:/12148/x5"
     assert request.referer == referer.decode("utf-8", "replace")
 
 
@@ -100,12 +100,12 @@ CUT_OFF = gzip.compress(LINE + os.urandom(9000).hex().encode() + b"\n")[:-9]
 @pytest.mark.parametrize(
     ("why", "data", "outcome", "kind", "words"),
     [
-        ("an empty log", b"", "read", "log-read", "in 0 lines"),
+        ("an empty log", b"", "read", "", ""),
         ("a binary file", bytes(range(256)) * 50, "unreadable", "odd-lines", "no known format"),
         ("odd lines", LINE + b"hello\n\n" + LINE, "read", "odd-lines", ": 2"),
         ("many odd lines", LINE + b"hello\n" * 9, "read", "odd-lines", ": 9"),
         ("a line of a megabyte", LINE[:-2] + b"a" * 2**20 + b'"\n' + LINE, "read", "odd-lines", ": 8"),
-        ("gzip", gzip.compress(LINE * 3), "read", "log-read", "3 requests for ARKs in 3 lines"),
+        ("gzip", gzip.compress(LINE * 3), "read", "", ""),
         ("gzip that is cut off", CUT_OFF, "read", "unreadable-part", "ended"),
         ("gzip of nothing", gzip.compress(LINE)[:12], "unreadable", "unreadable", "ended"),
     ],
@@ -118,7 +118,7 @@ def test_faults_of_a_log_are_findings(
     log.write_bytes(data)
     told, by_kind = findings(log)
     assert told == outcome, by_kind
-    assert words in by_kind[kind]
+    assert (words in by_kind[kind]) if kind else not by_kind
 
 
 def test_repeated_requests_take_no_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -129,5 +129,4 @@ def test_repeated_requests_take_no_memory(tmp_path: Path, monkeypatch: pytest.Mo
     logs.read_log(log, str(log))
     [record] = logs.records()
     assert [(one.mention.ark.name, one.requests.asked) for one in record.mentions] == [("x5", 1000), ("x6", 1)]
-    assert [finding.detail for finding in record.findings] == ["1001 requests for ARKs in 1002 lines"]
     assert len(LINE) < MOST_LINE_BYTES

@@ -30,12 +30,12 @@ _PREFIXES = {
 
 
 def zip_archive(
-    members: Mapping[str, bytes | str] | Iterable[tuple[str, bytes | str]], *, stored: bool = False
+    members: Mapping[str, bytes | str] | Iterable[tuple[str, bytes | str]], method: int = zipfile.ZIP_DEFLATED
 ) -> bytes:
     """Return an archive of these members, in order."""
     pairs = members.items() if isinstance(members, Mapping) else members
     file = BytesIO()
-    with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED if stored else zipfile.ZIP_DEFLATED) as archive:
+    with zipfile.ZipFile(file, "w", method) as archive:
         for name, content in pairs:
             archive.writestr(name, content)
     return file.getvalue()

@@ -21,6 +21,7 @@ from hypothesis import strategies as st
 from extractors.archives.members import ArchiveMember, Limits
 from extractors.archives.walk import archive_kind, members
 from extractors.model.documents import Finding
+from tests.unit.extractors.packages import zip_archive
 from tests.vectors import vectors
 
 if sys.version_info >= (3, 14):
@@ -42,14 +43,6 @@ def read_members(data: bytes, name: str = "a.zip", **limits: int) -> tuple[dict[
     return {member.name: member.data for member in documents}, [finding.kind for finding in findings]
 
 
-def zip_of(files: dict[str, bytes], method: int = zipfile.ZIP_DEFLATED) -> bytes:
-    made = io.BytesIO()
-    with zipfile.ZipFile(made, "w", method) as archive:
-        for name, data in files.items():
-            archive.writestr(name, data)
-    return made.getvalue()
-
-
 def tar_of(files: dict[str, bytes], mode: str = "w") -> bytes:
     made = io.BytesIO()
     with tarfile.open(fileobj=made, mode=mode) as archive:
@@ -65,16 +58,16 @@ def tar_of(files: dict[str, bytes], mode: str = "w") -> bytes:
 
 @pytest.mark.parametrize("method", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2])
 def test_a_zip_archive_is_the_documents_in_it(method: int) -> None:
-    data = zip_of({"b/c.html": b"<p>" + ARK, "a.txt": ARK, "folder/": b"", "empty.txt": b""}, method)
+    data = zip_archive({"b/c.html": b"<p>" + ARK, "a.txt": ARK, "folder/": b"", "empty.txt": b""}, method)
     assert read_members(data) == ({"a.zip!/b/c.html": b"<p>" + ARK, "a.zip!/a.txt": ARK}, [])
 
 
 @pytest.mark.parametrize(
     "data",
     [
-        pytest.param(zip_of({}), id="ZIP of nothing"),
-        pytest.param(zip_of({"a.txt": b""}), id="ZIP of an empty file"),
-        pytest.param(zip_of({"a.zip": zip_of({"b.txt": b""})}), id="ZIP of such a ZIP"),
+        pytest.param(zip_archive({}), id="ZIP of nothing"),
+        pytest.param(zip_archive({"a.txt": b""}), id="ZIP of an empty file"),
+        pytest.param(zip_archive({"a.zip": zip_archive({"b.txt": b""})}), id="ZIP of such a ZIP"),
         pytest.param(tar_of({"a.txt": b""}), id="tar"),
         pytest.param(gzip.compress(b""), id="gzip"),
         pytest.param(
@@ -89,41 +82,43 @@ def test_empty_archive_is_read_with_a_finding(data: bytes) -> None:
 def test_archives_in_archives_are_read_down_to_the_limit() -> None:
     data = ARK
     for number in range(5):
-        data = zip_of({f"{number}.zip" if number else "a.txt": data, f"{number}.txt": b"beside"})
+        data = zip_archive({f"{number}.zip" if number else "a.txt": data, f"{number}.txt": b"beside"})
     documents, findings = read_members(data, "top.zip")
     assert sorted(documents) == ["top.zip!/4.txt", "top.zip!/4.zip!/3.txt", "top.zip!/4.zip!/3.zip!/2.txt"]
     assert findings == ["archive-limit"]
 
 
 def test_packages_are_documents_and_no_archives() -> None:
-    word = zip_of({"word/document.xml": b"<w/>", "[Content_Types].xml": b"<Types/>"})
-    book = zip_of({"mimetype": b"application/epub+zip", "a.xhtml": ARK}, zipfile.ZIP_STORED)
+    word = zip_archive({"word/document.xml": b"<w/>", "[Content_Types].xml": b"<Types/>"})
+    book = zip_archive({"mimetype": b"application/epub+zip", "a.xhtml": ARK}, zipfile.ZIP_STORED)
     assert read_members(word, "thesis.docx") == ({"thesis.docx": word}, [])
-    documents, findings = read_members(zip_of({"thesis.docx": word, "book.epub": book}))
+    documents, findings = read_members(zip_archive({"thesis.docx": word, "book.epub": book}))
     assert (documents, findings) == ({"a.zip!/thesis.docx": word, "a.zip!/book.epub": book}, [])
 
 
 def test_members_that_are_no_documents_are_skipped_and_reported_once() -> None:
     pictures = {f"{number}.jpg": b"\xff\xd8\xff" for number in range(50)}
-    documents, findings = read_members(zip_of({**pictures, ".git/config": b"x", "__MACOSX/a.txt": b"x", "a.svg": ARK}))
+    documents, findings = read_members(
+        zip_archive({**pictures, ".git/config": b"x", "__MACOSX/a.txt": b"x", "a.svg": ARK})
+    )
     assert list(documents) == ["a.zip!/a.svg"]
     assert findings == ["members-skipped"]
 
 
 def test_encrypted_member_is_reported_and_others_are_read() -> None:
-    data = bytearray(zip_of({"a.txt": ARK, "b.txt": ARK}))
+    data = bytearray(zip_archive({"a.txt": ARK, "b.txt": ARK}))
     data[6] |= 1  # of the first local header
     data[data.index(b"PK\x01\x02") + 8] |= 1  # of the first entry in the directory
     assert read_members(bytes(data)) == ({"a.zip!/b.txt": ARK}, ["encrypted"])
 
 
 def test_zip_archive_without_its_directory_is_unreadable() -> None:
-    data = zip_of({f"{number}.txt": ARK for number in range(4)})
+    data = zip_archive({f"{number}.txt": ARK for number in range(4)})
     assert read_members(data[: data.index(b"PK\x01\x02")]) == ({}, ["unreadable"])
 
 
 def test_an_entry_that_is_not_where_it_should_be_costs_only_itself() -> None:
-    data = bytearray(zip_of({"a.txt": ARK, "b.txt": ARK}))
+    data = bytearray(zip_archive({"a.txt": ARK, "b.txt": ARK}))
     entry = data.index(b"PK\x01\x02")
     data[entry + 42 : entry + 46] = struct.pack("<L", 7)
     assert read_members(bytes(data)) == ({"a.zip!/b.txt": ARK}, ["unreadable"])
@@ -131,7 +126,7 @@ def test_an_entry_that_is_not_where_it_should_be_costs_only_itself() -> None:
 
 def test_damage_inside_a_member_loses_the_rest() -> None:
     text = bytes(range(32, 127)) * 40
-    data = bytearray(zip_of({"a.txt": text, "b.txt": ARK}))
+    data = bytearray(zip_archive({"a.txt": text, "b.txt": ARK}))
     data[60] ^= 255
     documents, findings = read_members(bytes(data))
     assert documents["a.zip!/b.txt"] == ARK
@@ -241,7 +236,7 @@ def test_non_archive_is_its_own_document() -> None:
 
 def test_a_long_document_is_read_up_to_the_limit() -> None:
     assert read_members(ARK + bytes(1000), "a.txt", member_bytes=len(ARK)) == ({"a.txt": ARK}, ["cut-off"])
-    documents, findings = read_members(zip_of({"a.txt": ARK + bytes(1000), "b.txt": ARK}), member_bytes=len(ARK))
+    documents, findings = read_members(zip_archive({"a.txt": ARK + bytes(1000), "b.txt": ARK}), member_bytes=len(ARK))
     assert (documents, findings) == ({"a.zip!/a.txt": ARK, "a.zip!/b.txt": ARK}, ["cut-off"])
 
 
@@ -346,7 +341,7 @@ def test_a_body_is_read_as_it_was_meant(fields: bytes, body: bytes) -> None:
 
 
 def test_an_archive_inside_of_a_web_archive_is_named_by_both() -> None:
-    inner = record(1, body=zip_of({"b.html": ARK}), uri=b"http://x.example/a.zip")
+    inner = record(1, body=zip_archive({"b.html": ARK}), uri=b"http://x.example/a.zip")
     outer = record(2, http=b"", kind=b"resource", media_type=b"application/warc", body=record(3) * 2)
     assert list(read_members(inner + outer, "a.warc")[0]) == [
         "a.warc!/http://x.example/a.zip!/b.html",
@@ -430,7 +425,7 @@ def test_archives_written_by_warcio_are_read() -> None:
 
 
 def test_members_are_counted_and_no_more_are_looked_at() -> None:
-    data = zip_of({f"{number}.txt": ARK for number in range(50)})
+    data = zip_archive({f"{number}.txt": ARK for number in range(50)})
     for archive, name in ((data, "a.zip"), (tar_of({str(n): ARK for n in range(50)}, "w:gz"), "a.tgz")):
         documents, findings = read_members(archive, name, members=20)
         assert len(documents) == 20
@@ -454,7 +449,7 @@ def test_xz_stream_that_needs_gigabytes_is_refused() -> None:
 
 
 SAMPLES = [
-    zip_of({"a.txt": ARK, "b.zip": zip_of({"c.html": ARK})}),
+    zip_archive({"a.txt": ARK, "b.zip": zip_archive({"c.html": ARK})}),
     tar_of({"a.txt": ARK, "b" * 200: ARK * 30}),
     tar_of({"a.txt": ARK, "b.gz": gzip.compress(ARK)}, "w:gz"),
     b"".join(map(record, range(3))),

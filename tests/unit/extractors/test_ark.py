@@ -48,11 +48,6 @@ def test_the_written_parts_are_the_text_again(resolver: str, label: str, rest: s
     assert str(WrittenArk.parse(text)) == text
 
 
-@given(arks())
-def test_printing_then_parsing_is_the_identity(ark: Ark) -> None:
-    assert Ark.parse(str(ark)) == ark
-
-
 @given(arks(), st.data())
 def test_a_hyphen_anywhere_changes_nothing(ark: Ark, data: st.DataObject) -> None:
     text = str(ark)

@@ -84,14 +84,6 @@ def test_a_book_of_too_many_pieces_is_read_up_to_a_limit(monkeypatch):
     assert kinds(reading) == ["cut-off"]
 
 
-@given(st.binary(max_size=200))
-def test_no_bytes_raise(data):
-    for book in (data, b"PK\x03\x04" + data):
-        reading = read_epub(book)
-        assert_sound(reading)
-        assert reading.findings
-
-
 @given(st.data())
 def test_no_damage_to_a_real_book_raises(data):
     damaged = damage(data, BOOK)

@@ -1,7 +1,7 @@
 """Formats are recognized by content first, then by media type, then by name."""
 
-import io
 import zipfile
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from extractors import extraction
 from extractors.extraction import read_document
 from extractors.model.formats import FORMATS, Format, format_of, package_format, parse_content_type
+from tests.unit.extractors.packages import zip_archive
 from tests.unit.extractors.readings import assert_sound
 from tests.vectors import vectors
 
@@ -34,14 +35,7 @@ def test_declared_format_has_its_names_a_reader_and_a_place_in_the_documentation
     assert declared.title in page.read_text("utf-8"), "add it to the table of formats there"
 
 
-def zip_of(**members):
-    made = io.BytesIO()
-    with zipfile.ZipFile(made, "w") as archive:
-        for name, content in members.items():
-            archive.writestr(name, content)
-    return made.getvalue()
-
-
+stored = partial(zip_archive, method=zipfile.ZIP_STORED)
 WORD = {"[Content_Types].xml": "<Types/>", "word/document.xml": "<document/>"}
 ODF = "application/vnd.oasis.opendocument."
 
@@ -49,22 +43,22 @@ ODF = "application/vnd.oasis.opendocument."
 @pytest.mark.parametrize(
     ("data", "kind"),
     [
-        pytest.param(zip_of(**WORD), Format.DOCX, id="Word"),
-        pytest.param(zip_of(**{"xl/workbook.xml": "", "[Content_Types].xml": ""}), Format.XLSX, id="Excel"),
-        pytest.param(zip_of(**{"[Content_Types].xml": "", "ppt/presentation.xml": ""}), Format.PPTX, id="PowerPoint"),
-        pytest.param(zip_of(mimetype=ODF + "text"), Format.ODT, id="OpenDocument text"),
-        pytest.param(zip_of(mimetype=ODF + "text-template"), Format.ODT, id="its template"),
-        pytest.param(zip_of(mimetype=ODF + "spreadsheet"), Format.ODS, id="spreadsheet"),
-        pytest.param(zip_of(mimetype=ODF + "presentation"), Format.ODP, id="presentation"),
-        pytest.param(zip_of(mimetype="application/epub+zip"), Format.EPUB, id="EPUB"),
-        pytest.param(zip_of(**{"META-INF/container.xml": ""}), Format.EPUB, id="EPUB that doesn't say so first"),
-        pytest.param(zip_of(**{"content.xml": "", "META-INF/manifest.xml": ""}), Format.ODT, id="the same of ODT"),
-        pytest.param(zip_of(**WORD)[:-30], Format.DOCX, id="a directory that was cut off"),
-        pytest.param(zip_of(**{"a.docx": zip_of(**WORD)}), None, id="an archive with a document in it"),
-        pytest.param(zip_of(**{"a/[Content_Types].xml": "", "a/word/document.xml": ""}), None, id="one unpacked"),
-        pytest.param(zip_of(mimetype="image/png"), None, id="another type"),
+        pytest.param(stored(WORD), Format.DOCX, id="Word"),
+        pytest.param(stored({"xl/workbook.xml": "", "[Content_Types].xml": ""}), Format.XLSX, id="Excel"),
+        pytest.param(stored({"[Content_Types].xml": "", "ppt/presentation.xml": ""}), Format.PPTX, id="PowerPoint"),
+        pytest.param(stored({"mimetype": ODF + "text"}), Format.ODT, id="OpenDocument text"),
+        pytest.param(stored({"mimetype": ODF + "text-template"}), Format.ODT, id="its template"),
+        pytest.param(stored({"mimetype": ODF + "spreadsheet"}), Format.ODS, id="spreadsheet"),
+        pytest.param(stored({"mimetype": ODF + "presentation"}), Format.ODP, id="presentation"),
+        pytest.param(stored({"mimetype": "application/epub+zip"}), Format.EPUB, id="EPUB"),
+        pytest.param(stored({"META-INF/container.xml": ""}), Format.EPUB, id="EPUB that doesn't say so first"),
+        pytest.param(stored({"content.xml": "", "META-INF/manifest.xml": ""}), Format.ODT, id="the same of ODT"),
+        pytest.param(stored(WORD)[:-30], Format.DOCX, id="a directory that was cut off"),
+        pytest.param(stored({"a.docx": stored(WORD)}), None, id="an archive with a document in it"),
+        pytest.param(stored({"a/[Content_Types].xml": "", "a/word/document.xml": ""}), None, id="one unpacked"),
+        pytest.param(stored({"mimetype": "image/png"}), None, id="another type"),
         pytest.param(
-            zip_of(**{"META-INF/container.xml": "", "designmap.xml": ""}),
+            stored({"META-INF/container.xml": "", "designmap.xml": ""}),
             None,
             id="IDML is an archive of XML, though its container is like that of an EPUB",
         ),
@@ -157,7 +151,7 @@ def test_no_content_type_raises(header):
 MARKERS = [
     b"%PDF-1.4\n", b"<?xml version='1.0'?>", b"<html>", b"<!DOCTYPE ", b"<![CDATA[", b"{", b"PK\x03\x04", b"<a b='",
     b"@misc{k, url = {", b"\\documentclass{", b"00072nam a2200037 a 4500024002100000\x1e",
-    zip_of(**WORD),
+    stored(WORD),
 ]  # fmt: skip
 
 

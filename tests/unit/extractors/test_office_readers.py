@@ -202,12 +202,6 @@ def test_an_opendocument_file_under_a_password_is_encrypted_and_no_text():
     assert reading.blocks == ()
 
 
-def test_document_that_was_cut_off_is_unreadable():
-    whole = docx(PARAGRAPH * 3)
-    reading = read_docx(whole[: whole.index(b"PK\x01\x02")])
-    assert (reading.blocks, kinds(reading)) == ((), ["unreadable"])
-
-
 @given(st.binary(max_size=200))
 def test_no_bytes_raise(data):
     for read in READERS.values():

@@ -566,13 +566,6 @@ def test_a_page_of_too_many_objects_costs_that_page():
     assert kinds(reading) == ["cut-off"]
 
 
-@given(st.binary(max_size=200).map(b"%PDF-1.4\n".__add__) | st.binary(max_size=200))
-def test_no_bytes_raise(data):
-    reading = read_pdf(data)
-    assert_sound(reading)
-    assert reading.blocks or reading.findings
-
-
 @settings(max_examples=4 * settings.default.max_examples)
 @given(st.lists(st.tuples(st.integers(0, len(WHOLE) - 1), st.integers(0, 255)), min_size=1, max_size=12))
 def test_no_damage_raises(damage):

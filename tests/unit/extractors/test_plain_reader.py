@@ -87,7 +87,7 @@ from the same plate, but with another exposure, and is
 kept in a private house. It has no number of its own, and
 nobody has seen it since. The letters that belong to it
 were given to the county in that year and stand
-beside it. They name the photographer, who had come
+next to it. They name the photographer, who had come
 from the coast, and two of the workers. A list of the
 people on the roof was made much later, in pencil, by
 somebody who knew them, and is not always right. See

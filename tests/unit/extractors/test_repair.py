@@ -60,12 +60,12 @@ def test_every_dash_of_punctuation_may_be_percent_encoded(dash: str) -> None:
     ["%C2%AD", "%c2%ad", "%25C2%25AD", "%E2%80%8B", "%E2%80%90", "%E2%80%93", "%E2%88%92", "%EF%BB%BF", "%E2%81%A0",
      "&shy;", "&hyphen;", "&dash;", "&#173;", "&#xAD;", "&#8208;", "&#x2010;", "&#8203;", "\\-"],
 )  # fmt: skip
-@pytest.mark.parametrize("at", range(1, 12))
-def test_an_escaped_look_alike_anywhere_in_a_name_changes_nothing(escape: str, at: int) -> None:
+def test_an_escaped_look_alike_anywhere_in_a_name_changes_nothing(escape: str) -> None:
     name = "metadc107835"
-    [mention] = find_arks(f"see ark:/67531/{name[:at]}{escape}{name[at:]} there")
-    assert str(mention.ark) == "ark:67531/metadc107835"
-    assert mention.as_written == f"ark:/67531/{name[:at]}{escape}{name[at:]}"
+    for at in range(1, len(name)):
+        [mention] = find_arks(f"see ark:/67531/{name[:at]}{escape}{name[at:]} there")
+        assert str(mention.ark) == "ark:67531/metadc107835", at
+        assert mention.as_written == f"ark:/67531/{name[:at]}{escape}{name[at:]}"
 
 
 def test_invisible_characters_are_removed() -> None:
@@ -98,9 +98,9 @@ def test_every_line_break_with_the_blanks_around_it_is_one_wrap(line_break: str)
     assert offset_map(f"a{line_break} {line_break}b").text == f"a{PARAGRAPH}b"
 
 
-@pytest.mark.parametrize("width", range(0xFF01, 0xFF5F))
-def test_every_full_width_character_is_the_one_of_ascii(width: int) -> None:
-    assert offset_map(chr(width)).text == unicodedata.normalize("NFKC", chr(width))
+def test_every_full_width_character_is_the_one_of_ascii() -> None:
+    for char in map(chr, range(0xFF01, 0xFF5F)):
+        assert offset_map(char).text == unicodedata.normalize("NFKC", char)
 
 
 @pytest.mark.parametrize("vector", vectors("tapes"))

@@ -2,7 +2,6 @@
 
 import atexit
 import gzip
-import hashlib
 import json
 import os
 import random
@@ -14,16 +13,15 @@ from pathlib import Path
 from typing import Any
 
 import pandas  # noqa: F401  Arrow would import it in each fork
-import pyarrow as pa
 import pyarrow.parquet as pq
 from distributed import Client
 
 from arkaudit.features.datasets import graph
 from arkaudit.features.datasets.cluster import local_client, require_dask
-from arkaudit.features.datasets.graph import DatasetMaker, FinishedDataset
-from arkaudit.features.datasets.manifest import Manifest
-from arkaudit.features.datasets.parts import DIGEST_DIGITS
+from arkaudit.features.datasets.graph import make_parts
+from arkaudit.features.datasets.passes import PARTS, DecidedPart
 from arkaudit.features.datasets.storage import InputFile, Storage
+from arkaudit.output.progress import Progress
 from extractors.mentions.rows import ALL_COLUMNS
 
 _LETTERS = "bcdfghjkmnpqrstvwxz0123456789"
@@ -62,11 +60,14 @@ def record(url: str, text: str) -> bytes:
 
 
 def rows_in(dataset: Path, table: str) -> list[Row]:
-    """Return the rows of a table, by its manifest."""
-    manifest = Manifest.of_bytes((dataset / "manifest.json").read_bytes())
-    found = pa.concat_tables([pq.ParquetFile(dataset / name).read() for name in manifest.tables[table].files])
-    assert found.num_rows == manifest.tables[table].rows
-    return list(found.to_pylist())
+    """Return the rows of a table, part by part."""
+    files = (dataset / table / f"{part}.parquet" for part in parts_in(dataset))
+    return [row for file in files for row in pq.ParquetFile(file).read().to_pylist()]
+
+
+def parts_in(dataset: Path) -> list[str]:
+    """Return the names of the parts of a finished dataset, in order."""
+    return (dataset / PARTS).read_text().split()
 
 
 def content_of(dataset: Path) -> dict[str, list[str]]:
@@ -78,20 +79,6 @@ def extracted_rows(dataset: Path) -> list[Row]:
     """Return the mentions of a dataset as `arkaudit extract` prints them, by document."""
     rows = sorted(rows_in(dataset, "mentions"), key=lambda row: (row["document"], row["ordinal"]))
     return [{name: row[name] for name in ALL_COLUMNS} for row in rows]
-
-
-def sign(dataset: Path) -> None:
-    """Give the present files the names of their content, also in the manifest, as the sender of a dataset may."""
-    manifest = json.loads((dataset / "manifest.json").read_bytes())
-    for table in manifest["tables"].values():
-        table["files"] = [str(named_by_content(dataset / name).relative_to(dataset)) for name in table["files"]]
-    (dataset / "manifest.json").write_text(json.dumps(manifest))
-
-
-def named_by_content(path: Path) -> Path:
-    """Give a file of a part the name of its content, and return its path."""
-    digest = hashlib.sha256(path.read_bytes()).hexdigest()[:DIGEST_DIGITS]
-    return path.rename(path.with_name(f"{path.name.partition('-')[0]}-{digest}.parquet"))
 
 
 def files_of(paths: list[Path]) -> list[InputFile]:
@@ -110,10 +97,10 @@ def client_here() -> Client:
 
 def make(
     out: Path | str, paths: list[Path] | list[InputFile], storage: Storage | None = None, *, part_bytes: int = 1_500
-) -> FinishedDataset:
+) -> list[DecidedPart]:
     """Make a dataset in this process, in small parts."""
     files = [path if isinstance(path, InputFile) else files_of([path])[0] for path in paths]
-    return DatasetMaker(storage or Storage(str(out)), client_here()).make(files, part_bytes=part_bytes)
+    return make_parts(storage or Storage(str(out)), client_here(), files, Progress(), part_bytes=part_bytes)
 
 
 class _DyingStorage(Storage):

@@ -64,7 +64,8 @@ def test_workers_that_are_killed_cost_no_row_and_no_other_part(
 ) -> None:
     """Killed as they begin, between the file and the answer, and as the answer is fetched, which then fails once."""
     kills = ["begun@1", "published@3", "fetched@4"]
-    with Cluster(tmp_path / "cluster", 2, FAULTS=" ".join([*kills, "again@4"])) as cluster:
+    patience = {"DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES": "3"}
+    with Cluster(tmp_path / "cluster", 2, FAULTS=" ".join([*kills, "again@4"]), **patience) as cluster:
         code, said = wait_for_end(driver(tmp_path / "ds", cluster.address, papers))
         assert code == 0, said
         assert cluster.faults == sorted([*kills, "again@4"])
@@ -72,25 +73,15 @@ def test_workers_that_are_killed_cost_no_row_and_no_other_part(
     assert content_of(tmp_path / "ds") == whole
 
 
-def test_a_poison_file_is_a_row_and_costs_no_other(tmp_path: Path) -> None:
+def test_a_file_that_ends_all_workers_is_named(tmp_path: Path) -> None:
     """PDFs are the others: by Dask, the processes of workers may not begin others by `multiprocessing`."""
     pdfs = sorted(_PDFS.glob("*.pdf"))[:2]
-    (tmp_path / "poison.txt").write_text(_ARK)
+    (tmp_path / "poison.txt").write_text(_ARK + "\n" + "words " * 180_000)
     places = (tmp_path / "poison.txt", *pdfs)
     with Cluster(tmp_path / "cluster", 1, DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES="1") as cluster:
         code, said = wait_for_end(driver(tmp_path / "ds", cluster.address, *places))
-    assert code == 0, said
-    assert run_command("dataset", "make", *pdfs, "--out", tmp_path / "here").returncode == 0
-    assert len(mentions := rows_in(tmp_path / "here", "mentions")) > 50
-    assert rows_in(tmp_path / "ds", "mentions") == mentions
-    of_poison = {}
-    for table in ("documents", "findings"):
-        rows = rows_in(tmp_path / "ds", table)
-        [of_poison[table]] = [row for row in rows if Path(row["document"]).name == "poison.txt"]
-        assert [row for row in rows if row != of_poison[table]] == rows_in(tmp_path / "here", table)
-    assert of_poison["documents"]["outcome"] == "unreadable"
-    finding = of_poison["findings"]
-    assert (finding["kind"], finding["detail"]) == ("parser-killed", "it ended all workers that read it")
+    assert (code, said.count("\n")) == (3, 1), said
+    assert f"all workers ended that had the part that begins with {tmp_path / 'poison.txt'}; the same" in said
     code, said = wait_for_end(driver(tmp_path / "ds", "1", *places))
     assert code == 0, said
     assert [row["ark"] for row in rows_in(tmp_path / "ds", "mentions") if row["document"] == str(places[0])] == [_ARK]
@@ -116,7 +107,7 @@ def test_a_driver_and_a_scheduler_that_are_killed_are_resumed(
         process = driver(tmp_path / "ds", cluster.address, papers)
         code, said = wait_for_end(process)
         assert code == 0, said
-        assert not {key for key, _ in cluster.begun} & {name.partition("-")[0] for name in before}
+        assert not {key for key, _ in cluster.begun} & {name.partition(".")[0] for name in before}
     assert content_of(tmp_path / "ds") == whole
     assert (
         before.items() <= {path.name: path.stat().st_ino for path in (tmp_path / "ds" / READ).glob("*.parquet")}.items()
@@ -180,7 +171,7 @@ def test_no_scheduler_is_one_line(tmp_path: Path) -> None:
     assert not (tmp_path / "ds").exists()
 
 
-@pytest.mark.parametrize("given", ["0", "-1", "x", "1000", "tcp//x"])
+@pytest.mark.parametrize("given", ["0", "1000", "tcp//x"])
 def test_malformed_scheduler_is_a_mistake(tmp_path: Path, given: str) -> None:
     done = run_command("dataset", "make", tmp_path, "--out", tmp_path / "ds", f"--workers={given}")
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)

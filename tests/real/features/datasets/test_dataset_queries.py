@@ -14,14 +14,13 @@ PAGE = Path(__file__).parents[4] / "docs" / "dataset.md"
 
 @pytest.fixture(scope="module")
 def dataset(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a dataset of two months, in several parts, with a stray file of another attempt."""
+    """Return a dataset of two months, in several parts."""
     folder = tmp_path_factory.mktemp("queries")
     months = ("2026-03", "2026-11", "notes")
     papers = [path for seed, month in enumerate(months) for path in write_documents(folder / month, seed=seed)]
     linked = folder / "2026-03" / "linked.html"
     linked.write_text('<p>see <a href="https://n2t.net/ark:/13030/kt9r39g6cg">ark:/13030/kt9r39g6cg</a> now')
     make(folder / "ds", [*papers, linked])
-    (folder / "ds" / "mentions" / "stray.parquet").write_bytes(b"came too late")
     return folder / "ds"
 
 

@@ -2,7 +2,6 @@
 
 import gzip
 import json
-import os
 import random
 import shutil
 import signal
@@ -19,7 +18,6 @@ import pyarrow.parquet as pq
 import pytest
 
 from arkaudit.features.datasets.columns import DATASET_TABLES
-from arkaudit.features.datasets.manifest import MANIFEST
 from arkaudit.features.datasets.passes import READ
 from extractors.mentions.rows import ColumnKind
 from extractors.processes.worker import WorkerExecutor
@@ -27,11 +25,11 @@ from tests.real.features.datasets.dataset_world import (
     content_of,
     extracted_rows,
     make,
-    named_by_content,
+    parts_in,
     rows_in,
     write_documents,
 )
-from tests.real.loopback import ON_LOOPBACK, run_command
+from tests.real.loopback import run_command
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -60,7 +58,7 @@ def test_rows_are_those_of_extract_over_the_corpus(tmp_path: Path) -> None:
     documents = rows_in(tmp_path / "ds", "documents")
     assert [row["document"] for row in documents if row["outcome"] == "unreadable"] == [str(places[-1])]
     assert "1 document could not be read" in done.stderr
-    assert len(json.loads((tmp_path / "ds" / MANIFEST).read_text())["tables"]["mentions"]["files"]) > 1
+    assert len(parts_in(tmp_path / "ds")) > 1
 
 
 def test_columns_match_the_data_dictionary(tmp_path: Path) -> None:
@@ -72,11 +70,10 @@ def test_columns_match_the_data_dictionary(tmp_path: Path) -> None:
         ColumnKind.TEXTS: pa.list_(pa.string()),
         ColumnKind.PAIRS: pa.list_(pa.list_(pa.int32())),
     }
-    manifest = json.loads((tmp_path / "ds" / MANIFEST).read_text())
     for table in DATASET_TABLES:
         expected = [(column.name, types[column.kind], column.is_optional) for column in table.columns]
-        for name in manifest["tables"][table.name]["files"]:
-            schema = pq.read_schema(tmp_path / "ds" / name)
+        for path in (tmp_path / "ds" / table.name).iterdir():
+            schema = pq.read_schema(path)
             found = [(field.name, field.type, field.nullable) for field in schema]
             assert [(name, str(kind), null) for name, kind, null in found] == [
                 (name, str(kind).replace("item", "element"), null) for name, kind, null in expected
@@ -128,28 +125,18 @@ def test_new_inputs_repeat_the_second_pass_only(tmp_path: Path) -> None:
     assert {path: path.stat().st_ino for path in records} == records
     make(tmp_path / "whole", [*first, *second])
     assert content_of(tmp_path / "ds") == content_of(tmp_path / "whole")
-    files = {str(path.relative_to(tmp_path / "ds")) for path in (tmp_path / "ds").glob("[dmf]*/*.parquet")}
-    tables = json.loads((tmp_path / "ds" / MANIFEST).read_text())["tables"]
-    assert files == {name for table in tables.values() for name in table["files"]}
+    for table in ("documents", "mentions", "findings"):
+        assert sorted(path.stem for path in (tmp_path / "ds" / table).iterdir()) == sorted(parts_in(tmp_path / "ds"))
 
 
-@pytest.mark.parametrize("folder", [READ, "mentions"])
-def test_files_of_another_attempt_change_nothing(tmp_path: Path, folder: str) -> None:
+def test_files_of_another_attempt_go(tmp_path: Path) -> None:
     paths = write_documents(tmp_path / "papers")
     make(tmp_path / "ds", paths)
-    before = content_of(tmp_path / "ds")
-    for path in list((tmp_path / "ds" / folder).iterdir()):
-        other = path.with_name(f"{path.name.partition('-')[0]}-late.parquet")
-        pq.write_table(pq.read_table(path), other, compression="none")
-        assert named_by_content(other) != path
-    stray = tmp_path / "ds" / folder / "0123456789abcdef-0123456789abcdef.parquet"
-    stray.write_bytes(b"half a fi")
-    assert content_of(tmp_path / "ds") == before
+    strays = [tmp_path / "ds" / folder / "0123456789abcdef.parquet" for folder in ("mentions", "work/scratch")]
+    for stray in strays:
+        stray.write_bytes(b"half a fi")
     make(tmp_path / "ds", paths)
-    assert content_of(tmp_path / "ds") == before
-    files = list((tmp_path / "ds" / folder).iterdir())
-    assert len(files) == len({path.name.partition("-")[0] for path in files}) > 2
-    assert not stray.exists()
+    assert not any(stray.exists() for stray in strays)
 
 
 def test_a_list_names_files_and_may_be_compressed(tmp_path: Path) -> None:
@@ -159,10 +146,6 @@ def test_a_list_names_files_and_may_be_compressed(tmp_path: Path) -> None:
     named = run_command("dataset", "make", tmp_path / "papers", "--out", tmp_path / "other")
     assert (listed.returncode, named.returncode) == (0, 0)
     assert content_of(tmp_path / "ds") == content_of(tmp_path / "other")
-    told = run_command("dataset", "make", "--from", tmp_path / "list.gz", "--out", tmp_path / "none", "--dry-run")
-    assert (told.returncode, told.stderr) == (0, "")
-    assert told.stdout == "11 files, 0.0 MB, 1 part\n"
-    assert not (tmp_path / "none").exists()
 
 
 def test_a_dataset_in_a_folder_that_is_read_is_not_read(tmp_path: Path) -> None:
@@ -187,15 +170,13 @@ def test_each_table_has_a_file(tmp_path: Path) -> None:
     assert [row["outcome"] for row in rows_in(tmp_path / "ds", "documents")] == ["read"]
 
 
-def test_hidden_files_of_a_folder_are_a_finding(tmp_path: Path) -> None:
+def test_hidden_files_of_a_folder_are_reported(tmp_path: Path) -> None:
     papers = tmp_path / "papers"
     write_documents(papers, 3)
     (papers / ".hidden").write_text("ark:/12148/btv1b8449691v")
-    run_command("dataset", "make", papers, "--out", tmp_path / "ds")
-    run_command("dataset", "make", papers, "--out", tmp_path / "ds")
-    [finding] = rows_in(tmp_path / "ds", "findings")
-    assert (finding["document"], finding["source"], finding["kind"]) == (str(papers), str(papers), "members-skipped")
-    assert all(row["document"] != str(papers) for row in rows_in(tmp_path / "ds", "documents"))
+    done = run_command("dataset", "make", papers, "--out", tmp_path / "ds")
+    assert f"{papers}: members-skipped: " in done.stderr
+    assert rows_in(tmp_path / "ds", "findings") == []
 
 
 def test_an_empty_folder_ends_as_it_does_without_a_dataset(tmp_path: Path) -> None:
@@ -209,12 +190,8 @@ def test_an_empty_folder_ends_as_it_does_without_a_dataset(tmp_path: Path) -> No
 def test_only_unreadable_input_ends_with_3(tmp_path: Path) -> None:
     (tmp_path / "a.pdf").write_bytes(b"%PDF-1.4 and nothing more")
     done = run_command("dataset", "make", tmp_path / "a.pdf", "--out", tmp_path / "ds")
-    assert (done.returncode, done.stderr.splitlines()[-1]) == (3, f"arkaudit: nothing could be read: {tmp_path}/a.pdf")
+    assert (done.returncode, done.stderr.splitlines()[-1]) == (3, "arkaudit: nothing could be read")
     assert [row["outcome"] for row in rows_in(tmp_path / "ds", "documents")] == ["unreadable"]
-    (tmp_path / "b.txt").write_text("text")
-    both = (tmp_path / "a.pdf", tmp_path / "b.txt")
-    done = run_command("dataset", "make", *both, "--out", tmp_path / "ds", "--fail-on", "unreadable")
-    assert done.returncode == 1
 
 
 def _mistakes(tmp_path: Path) -> dict[str, tuple[list[str | Path], str]]:
@@ -225,10 +202,9 @@ def _mistakes(tmp_path: Path) -> dict[str, tuple[list[str | Path], str]]:
         "a list that is not there": (["--from", tmp_path / "gone", "--out", ds], "can't be read"),
         "a list that is no gzip": (["--from", tmp_path / "bad.gz", "--out", ds], "can't be read"),
         "a URL": (["https://b.example/a", "--out", ds], "not of URLs"),
-        "standard input": (["-", "--out", ds], "not of standard input"),
+        "standard input": (["-", "--out", ds], "neither"),
         "no place": ([paper], "--out"),
         "a folder with other files": ([paper, "--out", tmp_path / "full"], "is neither empty nor a dataset"),
-        "a folder with work of the user": ([paper, "--out", tmp_path / "mine"], "is neither empty nor a dataset"),
         "a file": ([paper, "--out", paper], "is not a folder"),
         "a file that is not there": ([tmp_path / "gone", "--out", ds], "neither"),
     }
@@ -239,16 +215,15 @@ def test_a_mistake_is_one_line_and_nothing_is_written(tmp_path: Path, case: str)
     (tmp_path / "a.txt").write_text("text")
     (tmp_path / "empty").write_text("\n\n")
     (tmp_path / "bad.gz").write_bytes(b"\x1f\x8b\x08no")
-    others = [tmp_path / "full" / "other", tmp_path / "mine" / "work" / "scratch" / "thesis.txt"]
-    for other in others:
-        other.parent.mkdir(parents=True)
-        other.write_text("mine")
+    other = tmp_path / "full" / "other"
+    other.parent.mkdir()
+    other.write_text("mine")
     arguments, said = _mistakes(tmp_path)[case]
     done = run_command("dataset", "make", *arguments)
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
     assert said in done.stderr
     assert not (tmp_path / "ds").exists()
-    assert [path for name in ("full", "mine") for path in (tmp_path / name).rglob("*") if path.is_file()] == others
+    assert list((tmp_path / "full").rglob("*")) == [other]
 
 
 def test_a_file_that_has_changed_is_read_again_and_no_other(tmp_path: Path) -> None:
@@ -315,28 +290,15 @@ def test_storage_failure_is_one_line_and_resumable(tmp_path: Path) -> None:
 # -- damage, and foreign files
 
 
-def flip_bit(path: Path) -> None:
-    data = bytearray(path.read_bytes())
-    data[len(data) // 2] ^= 1
-    path.write_bytes(data)
-
-
-@pytest.mark.parametrize(
-    "damage", [Path.unlink, lambda path: path.write_bytes(b""), flip_bit], ids=["gone", "empty", "bit"]
-)
 @pytest.mark.parametrize("files", ["mentions/*", "documents/*", "work/read/*"])
-def test_damaged_parts_are_made_again(tmp_path: Path, files: str, damage: Callable[[Path], object]) -> None:
+def test_missing_parts_are_made_again(tmp_path: Path, files: str) -> None:
     paths = write_documents(tmp_path / "papers")
     make(tmp_path / "ds", paths)
     expected = content_of(tmp_path / "ds")
     for path in sorted((tmp_path / "ds").glob(files))[:2]:
-        damage(path)
-    if not files.startswith("work"):
-        done = run_command("dataset", "check", tmp_path / "ds")
-        assert (done.returncode, len(done.stdout.splitlines())) == (1, 2), done.stderr
+        path.unlink()
     make(tmp_path / "ds", paths)
     assert content_of(tmp_path / "ds") == expected
-    assert run_command("dataset", "check", tmp_path / "ds").returncode == 0
 
 
 def test_foreign_files_stay(tmp_path: Path) -> None:
@@ -351,44 +313,17 @@ def test_foreign_files_stay(tmp_path: Path) -> None:
     assert [path.read_text() for path in foreign] == ["mine"] * 3
 
 
-@pytest.mark.parametrize("folder", ["mentions", "work", "work/read"])
-def test_a_dataset_with_a_folder_that_is_a_link_is_refused(tmp_path: Path, folder: str) -> None:
-    (tmp_path / "a.txt").write_text("see ark:/12148/btv1b8449691v")
-    assert run_command("dataset", "make", tmp_path / "a.txt", "--out", tmp_path / "ds").returncode == 0
-    (tmp_path / "ds" / folder).rename(tmp_path / "elsewhere")
-    (tmp_path / "ds" / folder).symlink_to(tmp_path / "elsewhere")
-    there = sorted((tmp_path / "elsewhere").rglob("*"))
-    (tmp_path / "b.txt").write_text("see ark:/12148/btv1b8449691v")
-    done = run_command("dataset", "make", tmp_path / "a.txt", tmp_path / "b.txt", "--out", tmp_path / "ds")
-    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
-    assert "is a link" in done.stderr
-    assert sorted((tmp_path / "elsewhere").rglob("*")) == there
-
-
 def test_a_read_file_of_an_unknown_part_is_not_used(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("see ark:/12148/btv1b8449691v")
     make(tmp_path / "ds", [tmp_path / "a.txt"])
     content = content_of(tmp_path / "ds")
     [path] = (tmp_path / "ds" / READ).iterdir()
     rows = pq.read_table(path)
-    pq.write_table(rows.slice(0, 0).replace_schema_metadata({"part": '{"files": 1}'}), path)
-    named_by_content(path)
+    path.unlink()
+    unknown = path.with_name("0123456789abcdef.parquet")
+    pq.write_table(rows.slice(0, 0).replace_schema_metadata({"part": '{"files": 1}'}), unknown)
     make(tmp_path / "ds", [tmp_path / "a.txt"])
     assert content_of(tmp_path / "ds") == content
-
-
-@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes")
-@pytest.mark.parametrize("name", ["manifest.json", "mentions"])
-def test_a_pipe_in_a_dataset_is_not_waited_for(tmp_path: Path, name: str) -> None:
-    (tmp_path / "a.txt").write_text("see ark:/12148/btv1b8449691v")
-    make(tmp_path / "ds", [tmp_path / "a.txt"])
-    path = tmp_path / "ds" / name
-    if path.is_dir():
-        [path] = path.iterdir()
-    path.unlink()
-    os.mkfifo(path)
-    done = run_command("check", "--from", tmp_path / "ds", *ON_LOOPBACK, timeout_s=60)
-    assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
 
 
 class KilledWorkers(WorkerExecutor):
@@ -408,14 +343,12 @@ def test_a_document_whose_process_was_killed_is_read_by_the_next_command(
 ) -> None:
     shutil.copy(ROOT / "tools" / "demo" / "site" / "flood-marks.pdf", tmp_path / "a.pdf")
     with KilledWorkers(1) as killing:
-        monkeypatch.setattr("arkaudit.features.datasets.graph.document_process", lambda: killing)
+        monkeypatch.setattr("arkaudit.features.datasets.passes.document_process", lambda: killing)
         killing.kills = 1
-        made = make(tmp_path / "ds", [tmp_path / "a.pdf"])
-        assert (made.unreadable, [row["kind"] for row in rows_in(tmp_path / "ds", "findings")]) == (
-            1,
-            ["parser-killed"],
-        )
-        made = make(tmp_path / "ds", [tmp_path / "a.pdf"])
+        [made] = make(tmp_path / "ds", [tmp_path / "a.pdf"])
+        assert made.unreadable == 1
+        assert [row["kind"] for row in rows_in(tmp_path / "ds", "findings")] == ["parser-killed"]
+        [made] = make(tmp_path / "ds", [tmp_path / "a.pdf"])
     assert made.unreadable == 0
     assert len(rows_in(tmp_path / "ds", "mentions")) > 5
     assert [row["outcome"] for row in rows_in(tmp_path / "ds", "documents")] == ["read"]

@@ -1,7 +1,5 @@
 """Datasets on object storage, over HTTP on loopback: the rows of local files, whatever fails."""
 
-import hashlib
-import json
 import os
 import urllib.request
 from collections.abc import Iterator
@@ -14,7 +12,7 @@ import pytest
 from moto.server import ThreadedMotoServer
 
 from arkaudit.features.datasets.columns import DATASET_TABLES
-from arkaudit.features.datasets.manifest import manifest_in
+from arkaudit.features.datasets.passes import PARTS
 from arkaudit.features.datasets.storage import DatasetError, Storage, bucket_files, objects_at
 from extractors.model.errors import UserMistake
 from tests.real.features.datasets.cutting_proxy import cut_connections
@@ -71,9 +69,9 @@ def make_there(places: list[str], out: str) -> None:
 
 def rows_there(files: Any, folder: str, tmp_path: Path) -> dict[str, list[str]]:
     """Return all rows of a dataset in the bucket, with the names of local files."""
-    manifest = manifest_in(Storage(f"s3://bucket/{folder}"))
     copy = tmp_path / "copy"
-    for name in ("manifest.json", *(name for table in DATASET_TABLES for name in manifest.tables[table.name].files)):
+    parts = content_at(files, f"{folder}/{PARTS}").decode().split()
+    for name in (PARTS, *(f"{table.name}/{part}.parquet" for table in DATASET_TABLES for part in parts)):
         (copy / name).parent.mkdir(parents=True, exist_ok=True)
         (copy / name).write_bytes(content_at(files, f"{folder}/{name}"))
     return content_of(copy)
@@ -99,8 +97,8 @@ def test_storage_on_objects_has_files_and_folders(bucket: Any) -> None:
     with storage.scratch() as scratch:
         scratch.write_bytes(b"first")
         storage.put(scratch, "work/a.json")
-    assert (storage.names("work"), storage.names(""), storage.names("none")) == (["a.json"], ["work/"], [])
-    assert storage.digest("work/a.json") == hashlib.sha256(b"first").hexdigest()
+    assert (storage.names("work"), storage.names(""), storage.names("none")) == (["a.json"], ["work"], [])
+    assert storage.open("work/a.json").read() == b"first"
     storage.remove("work/a.json")
     storage.remove("work/a.json")
     with pytest.raises(FileNotFoundError):
@@ -124,8 +122,7 @@ def test_a_connection_that_is_lost_in_a_file_is_tried_again_and_no_damage(
         if cuts > 1:
             with pytest.raises(DatasetError, match=r"^OSError: "):
                 make_there(["s3://bucket/papers/"], "s3://bucket/ds")
-            with pytest.raises(UserMistake):
-                manifest_in(Storage("s3://bucket/ds"))
+            assert f"ds/{PARTS}" not in keys_in(bucket, "ds")
             proxy.cuts = 0
         make_there(["s3://bucket/papers/"], "s3://bucket/ds")
         assert proxy.cut
@@ -155,19 +152,11 @@ def test_a_command_reads_and_writes_there(tmp_path: Path, bucket: Any) -> None:
 @pytest.mark.parametrize(
     ("place", "said"),
     [
-        ("s3://key:secret@bucket/a", "into the environment"),
-        ("s3:///a", "no bucket"),
+        ("s3://key:secret@bucket/a", "from the environment"),
+        ("s3:///a", "name a bucket"),
         ("s3://bucket/none.gz", "there is no object at"),
     ],
 )
 def test_a_place_that_names_nothing_is_a_mistake(bucket: Any, place: str, said: str) -> None:
     with pytest.raises(UserMistake, match=said):
         objects_at(place)
-
-
-def test_a_manifest_has_no_secret_and_no_endpoint(tmp_path: Path, bucket: Any) -> None:
-    put_documents(bucket, tmp_path / "papers")
-    make_there(["s3://bucket/papers/"], "s3://bucket/ds")
-    manifest = content_at(bucket, "ds/manifest.json").decode()
-    assert json.loads(manifest)["tables"]["documents"]["rows"] == 13
-    assert "127.0.0.1" not in manifest
