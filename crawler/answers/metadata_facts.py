@@ -61,7 +61,7 @@ class MetadataFacts:
     @property
     def asked(self) -> str:
         """The inflection that was requested."""
-        return INFLECTIONS[self.answer.seen.question]
+        return INFLECTIONS[self.answer.question]
 
     @property
     def is_repeated(self) -> bool:
@@ -86,20 +86,20 @@ class MetadataFacts:
     def leads_to_objects_address(self) -> bool:
         """True if the inflection redirects out of the web, to the same address as the object question."""
         is_out = self.answer.end is self.object.end is ChainEnd.NON_WEB
-        return is_out and led_to(self.answer.seen) == led_to(self.object.seen)
+        return is_out and led_to(self.answer) == led_to(self.object)
 
     # -- the object again
 
     @cached_property
     def is_objects_again(self) -> bool:
         """True if the answer is the object's own answer, and not a record that only an inflection returns."""
-        return self._may_be_page and is_object_again(self.answer.seen, self.object.seen)
+        return self._may_be_page and is_object_again(self.answer, self.object)
 
     @property
     def _may_be_page(self) -> bool:
         """True if the answer is not a record that only an inflection returns."""
-        seen = self.answer.seen
-        return not self.is_erc or "html" in (seen.media_type or "") or bool(seen.title)
+        answer = self.answer
+        return not self.is_erc or "html" in (answer.media_type or "") or bool(answer.title)
 
     @cached_property
     def tells_no_more(self) -> bool:
@@ -107,7 +107,7 @@ class MetadataFacts:
 
         A page that answers no question at all must also have the object's URL: it is that page with other news.
         """
-        one, other, labels = self.answer.seen, self.object.seen, self.answer.labelled_questions
+        one, other, labels = self.answer, self.object, self.answer.labelled_questions
         if not one.title or one.title != other.title:
             return False
         return labels <= self.object.labelled_questions and (bool(labels) or is_at_place_of(one, other))
@@ -121,7 +121,7 @@ class MetadataFacts:
             return False
         record, other = self.answer.record, self.control.record
         if record is None:
-            return same_answer(self.answer.seen, self.control.seen)
+            return same_answer(self.answer, self.control)
         names = (last_part(self.answer.asked_url), last_part(self.control.asked_url))
         if other is None or _impersonal(record, names) == _impersonal(other, names):
             return other is not None
@@ -136,7 +136,7 @@ class MetadataFacts:
     @cached_property
     def may_be_objects_again(self) -> bool:
         """True if the answer has the URL of the object's answer, and too little arrived to compare the two."""
-        one, other = self.answer.seen, self.object.seen
+        one, other = self.answer, self.object
         is_comparable = self._may_be_page and self.object.is_success
         return is_comparable and is_at_place_of(one, other) and are_incomparable(one, other)
 
@@ -145,7 +145,7 @@ class MetadataFacts:
         """True if a name that can't exist gets a success too, and too little arrived to compare the two."""
         if self.control is None or not self.control.is_success:
             return False
-        observation, other = self.answer.seen, self.control.seen
+        observation, other = self.answer, self.control
         if observation.record is None:
             return are_incomparable(observation, other)
         names = (last_part(observation.asked_url), last_part(other.asked_url))
@@ -222,7 +222,7 @@ class MetadataFacts:
         if any(same_host(origin, url) for origin in origins for url in way):
             is_on_way = where.rstrip("/") in (url.rstrip("/") for url in way)
             return _OF_COLLECTION.search(where) is not None and not is_on_way and self._shares_no_word_of("what")
-        shown = plain(f"{self.object.seen.title} {self.object.text}") if self.object.seen.title else ""
+        shown = plain(f"{self.object.title} {self.object.text}") if self.object.title else ""
         # RDF with another subject is about the object only if the page has its title.
         if _ORIGIN.match(self.flat.get("@id", "")) and len(shown) >= ENOUGH_TEXT:
             return plain(self.answers.get("what", "")) not in shown
@@ -239,7 +239,7 @@ class MetadataFacts:
 
     def _shares_no_word_of(self, *questions: str) -> bool:
         """Return True if no word of the answers is on the object's page, which has text in the same script."""
-        title, text = self.object.seen.title, self.object.text
+        title, text = self.object.title, self.object.text
         if not title or not text or len(text) < ENOUGH_TEXT:
             return False
         told = " ".join(self.answers.get(question, "") for question in questions)
@@ -251,20 +251,20 @@ class MetadataFacts:
     @cached_property
     def is_page_of_object(self) -> bool:
         """True if a page that differs from the object's and the control's page describes the object."""
-        seen, ark, labels = self.answer.seen, self.answer.ark, self.answer.labelled_questions
-        opening = plain(f"{seen.title or ''} {(seen.text or '')[:60]}")
+        answer, labels = self.answer, self.answer.labelled_questions
+        opening = plain(f"{answer.title or ''} {(answer.text or '')[:60]}")
         if says_not_found(opening) or _NO_DESCRIPTION.search(opening):
             return False
-        answers = labels | ({"commitment"} & seen.facts.kernel_values.keys())
+        answers = labels | ({"commitment"} & answer.kernel_values.keys())
         # Pages of services have an author, a date and an address too: forms, reports, statistics.
         if len(answers) < ENOUGH_ANSWERS or "what" not in labels:
             return False
-        is_named = self.answer.is_linked_to_ark or bool(seen.facts.places_of(str(ark)))
+        is_named = answer.is_linked_to_ark or bool(answer.facts.places_of(str(answer.ark)))
         status = self.control.status if self.control is not None else None
         is_refused = status is not None and status not in SUCCESSES
         # A home page describes no object, whichever ARK leads to it.
-        is_particular = is_refused and ark.name in seen.final_url
-        return is_named or is_particular or ark.name in (seen.text or "")
+        is_particular = is_refused and answer.ark.name in answer.final_url
+        return is_named or is_particular or answer.ark.name in (answer.text or "")
 
     @property
     def labelled_answers(self) -> dict[str, str]:
@@ -275,7 +275,7 @@ class MetadataFacts:
     @property
     def has_objects_title(self) -> bool:
         """True if the record has the title of the object's page."""
-        title, what = plain(self.object.seen.title or ""), plain(self.answers.get("what", ""))
+        title, what = plain(self.object.title or ""), plain(self.answers.get("what", ""))
         return len(what) >= 5 and (what in title or (len(title) >= 5 and title in what))
 
     @property

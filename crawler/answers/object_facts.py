@@ -57,7 +57,7 @@ def wall_before(answer: AnswerFacts, controls: Sequence[AnswerFacts]) -> AnswerF
         (
             control
             for control in controls
-            if (answer.asks_to_log_in and control.asks_to_log_in) or same_answer(answer.seen, control.seen)
+            if (answer.asks_to_log_in and control.asks_to_log_in) or same_answer(answer, control)
         ),
         None,
     )
@@ -127,19 +127,17 @@ class ObjectFacts:
             return ControlContrast.REFUSED_THERE if self._reaches(control) else ControlContrast.REFUSED_BEFORE
         if self._is_answered_alike(control):
             return ControlContrast.THE_SAME
-        if are_incomparable(answer.seen, control.seen):
+        if are_incomparable(answer, control):
             return ControlContrast.NOT_COMPARED
         if any(map(self._is_made_up, self.others)):
             return ControlContrast.AT_RANDOM
-        again = [other.seen for other in self.again]
-        controls = [one.seen for one in (control, *self.others) if one.text is not None]
-        is_own = not has_nothing_of_its_own(answer.seen, controls, again)
+        controls = [one for one in (control, *self.others) if one.text is not None]
+        is_own = not has_nothing_of_its_own(answer, controls, self.again)
         return ControlContrast.ANOTHER if is_own else ControlContrast.NO_OTHER
 
     def _shows_page_of(self, refusal: AnswerFacts) -> bool:
         """Return True if the page, except for the name, has the text of the *refusal* of a name that can't exist."""
-        pages = (self.answer.seen, refusal.seen)
-        one, other = ((page.text or "").replace(last_part(page.asked_url), "") for page in pages)
+        one, other = ((page.text or "").replace(last_part(page.asked_url), "") for page in (self.answer, refusal))
         return one == other and self.answer.words.says_other(one)
 
     def _reaches(self, control: AnswerFacts) -> bool:
@@ -157,7 +155,7 @@ class ObjectFacts:
 
         Two searches of one site with results are alike too, because such a site searches for unknown names.
         """
-        one, other = self.answer.seen, control.seen
+        one, other = self.answer, control
         if same_answer(one, other):
             return True
         if self.answer.tells_of_object and self.answer.kernel_values != control.kernel_values:
@@ -179,7 +177,7 @@ class ObjectFacts:
             return False
         if not other.is_success or ObjectFacts(other, control)._is_answered_alike(control):
             return False
-        return differs_at_random(self.answer.seen, control.seen, other.seen)
+        return differs_at_random(self.answer, control, other)
 
     @cached_property
     def wall(self) -> AnswerFacts | None:
@@ -220,7 +218,7 @@ class ObjectFacts:
     def asks_everybody_to_log_in(self) -> bool:
         """True if it is a log-in page, or if a page of few words with a password field is the same for any name."""
         answer = self.answer
-        is_form = answer.seen.facts.asks_password and answer.words.has_few_words and not self.signs
+        is_form = answer.facts.asks_password and answer.words.has_few_words and not self.signs
         is_everybodys = is_form and self.reply is ControlContrast.THE_SAME and not self.is_particular
         return answer.asks_to_log_in or is_everybodys
 
@@ -293,7 +291,7 @@ class ObjectFacts:
     @cached_property
     def own_words(self) -> str:
         """The page's text without the beginning and end that it shares with the control's page at the same host."""
-        return own_words(self.answer.seen, self.control.seen if self.control is not None else None)
+        return own_words(self.answer, self.control)
 
     @property
     def is_site(self) -> bool:
@@ -400,9 +398,7 @@ class ObjectFacts:
 
     def _is_standard(self, words: str) -> bool:
         """Return True if *words* report the withdrawal of a standard, not of its record."""
-        title = self.answer.seen.title or ""
-        headings = self.answer.seen.facts.headings
-        return quirks().standard.is_withdrawn(words, (title, *headings))
+        return quirks().standard.is_withdrawn(words, (self.answer.title or "", *self.answer.facts.headings))
 
     @cached_property
     def tombstone(self) -> str | None:
@@ -430,7 +426,7 @@ class ObjectFacts:
     @property
     def _tombstone_by_form(self) -> str | None:
         answer, phrases = self.answer, quirks().tombstone
-        parts = [plain(part).strip() for part in _TOMBSTONE_PARTS.split(answer.seen.title or "")]
+        parts = [plain(part).strip() for part in _TOMBSTONE_PARTS.split(answer.title or "")]
         matches = ((part, phrases.match(part)) for part in parts)
         titled = next((part for part, match in matches if match and match.end == len(part)), None)
         path = split_url(answer.final_url).path if answer.is_redirected else ""
@@ -442,7 +438,7 @@ class ObjectFacts:
         if not self._is_confirmed(titled) and answer.words.says_other(self.own_words):
             return None  # the title of a picture
         tells = answer.tells_of_object or answer.is_record or self._is_retraction(titled)
-        return None if tells else answer.seen.title
+        return None if tells else answer.title
 
     @cached_property
     def regional(self) -> str | None:

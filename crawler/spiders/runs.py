@@ -420,7 +420,7 @@ class RunJudge:
         """Return the numbers of other objects with the same answer at another address, by its digest."""
         copies = {}
         for answer in answer_set.last.values():
-            digest = answer.seen.page_digest
+            digest = answer.page_digest
             if digest is not None and digest in self._pages:
                 pages = self._pages[digest]
                 address = _uninflected(answer.final_url)

@@ -60,11 +60,7 @@ Says = Callable[[ObjectFacts], Evidence]
 def _refusal(when: str, holds: Holds, outcome: ObjectOutcome, evidence: Says, basis: str = "") -> ObjectRule:
     """Return a rule about an answer of which only the *evidence* is quoted."""
     return VerdictRule(
-        when,
-        holds,
-        outcome,
-        lambda facts: (describe_answer(facts.answer.seen), *sentences(evidence(facts))),
-        basis=basis,
+        when, holds, outcome, lambda facts: (describe_answer(facts.answer), *sentences(evidence(facts))), basis=basis
     )
 
 
@@ -74,7 +70,7 @@ def _success(when: str, holds: Holds, outcome: ObjectOutcome, evidence: Says, ba
         when,
         holds,
         outcome,
-        lambda facts: (describe_answer(facts.answer.seen), *sentences(evidence(facts)), *_remarks(facts)),
+        lambda facts: (describe_answer(facts.answer), *sentences(evidence(facts)), *_remarks(facts)),
         lambda facts: {"about": facts.answer.other_ark} if facts.answer.other_ark else {},
         basis,
     )
@@ -133,15 +129,15 @@ def _wall_evidence(facts: ObjectFacts) -> str:
 
 def _remarks(facts: ObjectFacts) -> Iterator[str]:
     """Return remarks about a success that do not change its outcome."""
-    observation, neighbours = facts.answer.seen, facts.neighbours
-    if facts.answer.refresh:
-        yield f"the page refreshes to {facts.answer.refresh}, which was not followed"
-    if not observation.body_complete and is_textual(observation.media_type):
-        yield ("its body was not read to the end" if observation.body_bytes else "its body could not be read")
+    answer, neighbours = facts.answer, facts.neighbours
+    if answer.refresh:
+        yield f"the page refreshes to {answer.refresh}, which was not followed"
+    if not answer.body_complete and is_textual(answer.media_type):
+        yield ("its body was not read to the end" if answer.body_bytes else "its body could not be read")
     if neighbours:
         yield f"{neighbours} other ARK{'s end' if neighbours > 1 else ' ends'} at the same URL"
-    if facts.answer.other_ark is not None:
-        yield f"the page identifies itself as that of another ARK: {facts.answer.other_ark}"
+    if answer.other_ark is not None:
+        yield f"the page identifies itself as that of another ARK: {answer.other_ark}"
 
 
 def source_of_not_found(answer: Observation) -> str:
@@ -154,7 +150,7 @@ def source_of_not_found(answer: Observation) -> str:
 
 def _emptiness(facts: ObjectFacts) -> str:
     """Return in words how an answer is empty."""
-    if facts.answer.seen.facts.is_unfilled:
+    if facts.answer.facts.is_unfilled:
         return "the page has only parts of its site, or labels without values"
     return "the answer is empty"
 
@@ -189,7 +185,7 @@ def _rule_of_end(end: str, outcome: ObjectOutcome) -> ObjectRule:
         f"its end: {end}",
         lambda facts: facts.answer.outcome is outcome,
         outcome,
-        lambda facts: describe_end(facts.answer.seen),
+        lambda facts: describe_end(facts.answer),
         basis="2020, 7.1.3",
     )
 
@@ -210,9 +206,7 @@ def _by_status(outcome: ObjectOutcome, statuses: str) -> ObjectRule:
         lambda facts: facts.answer.outcome is outcome,
         outcome,
         lambda facts: (
-            source_of_not_found(facts.answer.seen)
-            if outcome is ObjectOutcome.BROKEN
-            else _host_reason(facts.answer.seen)
+            source_of_not_found(facts.answer) if outcome is ObjectOutcome.BROKEN else _host_reason(facts.answer)
         ),
         "2020, 7.1.2",
     )
@@ -450,9 +444,9 @@ _MOST_NAMED = 3
 
 def is_app_shell(facts: ObjectFacts) -> bool:
     """Return True if an answer may be an app shell: a page with scripts that is the same for the control."""
-    seen = facts.answer.seen
-    is_html = seen.body_complete and "html" in (seen.media_type or "")
-    runs_scripts = facts.answer.is_success and is_html and seen.facts.runs_scripts
+    answer = facts.answer
+    is_html = answer.body_complete and "html" in (answer.media_type or "")
+    runs_scripts = answer.is_success and is_html and answer.facts.runs_scripts
     if not runs_scripts or facts.control is None or facts.reply not in _UNTOLD:
         return False
     return OBJECT_RULES.judge(facts).outcome in _UNSETTLED
@@ -482,9 +476,9 @@ class RenderedFacts:
 
 def fault_of(answer: AnswerFacts) -> str | None:
     """Return the reason why a rendered page can't be judged, or None."""
-    rendering = answer.seen.rendering
+    rendering = answer.rendering
     if rendering is None:
-        came = answer.seen.detail or answer.end.value
+        came = answer.detail or answer.end.value
         if answer.is_answered:
             came = f"it was answered {answer.status}"
         return f"nothing was rendered: {came}"
@@ -499,7 +493,7 @@ def fault_of(answer: AnswerFacts) -> str | None:
 
 def judge_rendered(verdict: ServiceVerdict[ObjectOutcome], facts: RenderedFacts) -> ServiceVerdict[ObjectOutcome]:
     """Return the verdict on the rendered page, or *verdict* with the reason why that page can't be judged."""
-    rendering = facts.rendered.seen.rendering
+    rendering = facts.rendered.rendering
     if facts.fault is not None or rendering is None:
         browser = rendering.browser if rendering is not None else "a browser"
         said = f"rendered with {browser}, but the result can't be judged: {facts.fault}"

@@ -45,8 +45,8 @@ class AnswerSet:
     def add(self, observation: Observation) -> None:
         """Keep *observation*, in any order of the attempts."""
         last_answer = self.last.get(observation.question)
-        if last_answer is None or observation.attempt >= last_answer.seen.attempt:
-            self.earlier += [last_answer.seen] if last_answer is not None else []
+        if last_answer is None or observation.attempt >= last_answer.attempt:
+            self.earlier += [last_answer] if last_answer is not None else []
             self.last[observation.question] = AnswerFacts(observation)
         else:
             self.earlier.append(observation)
@@ -153,14 +153,14 @@ class AnswerSets:
         candidates = self._controls.get((resolver_or_host(url), ark.naan, question), [])
         return max(
             candidates,
-            key=lambda candidate: (common_length(_control_ark(candidate.seen).name, ark.name), candidate.seen.attempt),
+            key=lambda candidate: (common_length(_control_ark(candidate).name, ark.name), candidate.attempt),
             default=None,
         )
 
 
 def _keep_last(answers: dict[K, AnswerFacts], key: K, observation: Observation) -> None:
     before = answers.get(key)
-    if before is None or observation.attempt >= before.seen.attempt:
+    if before is None or observation.attempt >= before.attempt:
         answers[key] = AnswerFacts(observation)
 
 

@@ -104,7 +104,7 @@ class CommitmentFacts:
     def statement(self) -> StatementFacts:
         """The facts of the statement in the answer to `stating_inflection`; without one, to ?info."""
         answer = self.answers[self.stating_inflection or Question.INFO]
-        return StatementFacts(answer.statement or {}, INFLECTIONS[answer.seen.question], at=answer.final_url)
+        return StatementFacts(answer.statement or {}, INFLECTIONS[answer.question], at=answer.final_url)
 
     @cached_property
     def statement_rule(self) -> VerdictRule[StatementFacts, CommitmentOutcome]:
@@ -263,10 +263,6 @@ COMMITMENT_RULES: RuleTable[CommitmentFacts, CommitmentOutcome] = RuleTable.from
 
 def about_policy(page: AnswerFacts) -> str:
     """Return the answer for the page with the full statement, in words."""
-    observation = page.seen
-    words = (
-        f"answers {observation.status}"
-        if observation.end is ChainEnd.ANSWERED
-        else f"gives no answer ({observation.end.value})"
-    )
-    return f"the full statement at {observation.asked_url} {words}"
+    is_answered = page.end is ChainEnd.ANSWERED
+    words = f"answers {page.status}" if is_answered else f"gives no answer ({page.end.value})"
+    return f"the full statement at {page.asked_url} {words}"

@@ -158,7 +158,7 @@ def arbitrate(forms: Sequence[Form]) -> SettledReading:
         assert form.answer is not None
         assert chosen.answer is not None
         is_like_it = form.extends(chosen) and form.own_places <= chosen.own_places
-        if is_like_it and same_answer(form.answer.seen, chosen.answer.seen):
+        if is_like_it and same_answer(form.answer, chosen.answer):
             evidence.append(f"{form} gets the answer of {chosen}: the resolver ignores the extra characters")
             passed_through.append(form)
         else:
@@ -179,7 +179,7 @@ def did_you_mean(asked: Form, suggestions: Sequence[Form]) -> Form | None:
 
 
 def _places(answer: AnswerFacts | None, ark: Ark) -> frozenset[str]:
-    return frozenset(answer.seen.facts.places_of(str(ark)) if answer is not None else ())
+    return frozenset(answer.facts.places_of(str(ark)) if answer is not None else ())
 
 
 def _length(form: Form) -> int:

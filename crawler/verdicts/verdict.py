@@ -181,7 +181,7 @@ class VerdictContext:
     def changed_controls(self) -> Sequence[AnswerFacts]:
         """The answers to controls requested again that differ from the first control's answer."""
         first = self.control_as_written or self.control
-        return [one for one in self.controls_again if first is None or not same_answer(first.seen, one.seen)]
+        return [one for one in self.controls_again if first is None or not same_answer(first, one)]
 
 
 def judge(answers: AnswersByQuestion, *, context: VerdictContext | None = None) -> Verdict:
@@ -204,7 +204,7 @@ def judge(answers: AnswersByQuestion, *, context: VerdictContext | None = None) 
     if policy is not None:
         words = (*commitment.evidence, about_policy(policy))
         commitment = replace(commitment, evidence=words)
-    sent = (*around.earlier, *(answer.seen for answer in answers.values()))
+    sent = (*around.earlier, *answers.values())
     shared = (
         around.control,
         around.control_as_written,
@@ -216,7 +216,7 @@ def judge(answers: AnswersByQuestion, *, context: VerdictContext | None = None) 
         around.own_path,
         policy,
     )
-    answer = access.answer.seen
+    answer = access.answer
     return Verdict(
         ark=answer.ark,
         request_url=answer.request_url,
@@ -282,7 +282,7 @@ def _access(way: Question, answer: AnswerFacts, around: VerdictContext, answers:
     beside = replace(facts_beside(answer, answers, control, neighbours), others=around.other_controls)
     facts = facts_at_landing(beside, around.control_landing)
     if answer is reached_answer(answers):
-        facts = replace(facts, copies=around.copies.get(answer.seen.page_digest or "", 0), described=around.described)
+        facts = replace(facts, copies=around.copies.get(answer.page_digest or "", 0), described=around.described)
     if is_as_written:
         facts = replace(facts, changed_controls=around.changed_controls)
     verdict = OBJECT_RULES.judge(facts)
@@ -340,7 +340,7 @@ def _with_evidence(access: ObjectAccess, evidence: Sequence[str], outcome: Objec
 
 def _about_attempts(access: ObjectAccess, earlier: Iterable[Observation]) -> Iterator[str]:
     """Return the number of attempts and the results of the earlier ones, if there was more than one."""
-    answer = access.answer.seen
+    answer = access.answer
     if answer.attempt > 1:
         attempts = [attempt for attempt in earlier if attempt.question is answer.question]
         before = [attempt for attempt in attempts if attempt.attempt < answer.attempt]
@@ -409,7 +409,7 @@ def _naan_policy(registered: RegistryEntry | None) -> Mapping[str, Any]:
 
 
 def _remarks(answers: AnswersByQuestion, access: ObjectAccess, around: VerdictContext) -> Iterator[str]:
-    asked, answer = answers[Question.OBJECT].seen, access.answer.seen
+    asked, answer = answers[Question.OBJECT], access.answer
     yield from asked.remarks
     if access.way in WAYS:
         yield WAYS[access.way][1]
