@@ -6,9 +6,11 @@ an ARK is dead.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 from crawler.answers.claims import policy_link
@@ -35,7 +37,7 @@ from crawler.verdicts.access import OBJECT_RULES, RenderedFacts, is_app_shell, j
 from crawler.verdicts.commitment import COMMITMENT_RULES, CommitmentFacts, about_policy
 from crawler.verdicts.inflection import judge_inflections
 from crawler.verdicts.remarks import TlsResults, another_remarks, chain_remarks, plain_remarks, tls_remarks
-from crawler.verdicts.rules import RuleTable, VerdictRule
+from crawler.verdicts.rules import RuleGroup, RuleTable, VerdictRule, always
 from extractors.model.ark import Ark
 from extractors.model.naan import RegistryEntry
 
@@ -109,19 +111,24 @@ class ObjectAccess:
         return self.verdict.outcome.family
 
 
-def _unasked_metadata(family: Family, words: str) -> VerdictRule[ObjectAccess, MetadataOutcome]:
-    return VerdictRule(
-        f"the outcome of the object belongs to the family {family.value}",
-        lambda access: access.family is family,
-        MetadataOutcome.NOT_ASKED,
-        lambda access: words,
-    )
-
-
 #: The rules about metadata if no inflection was requested, by the object's outcome.
-UNASKED_RULES: RuleTable[ObjectAccess, MetadataOutcome] = RuleTable.from_rules(
+UNASKED_RULES: RuleTable[Family, MetadataOutcome] = RuleTable(
     "The metadata, if no inflection was requested",
-    *(_unasked_metadata(family, words) for family, words in _UNASKED_METADATA.items()),
+    (
+        RuleGroup(
+            "always",
+            always,
+            tuple(
+                VerdictRule(
+                    f"the outcome of the object belongs to the family {family.value}",
+                    partial(operator.is_, family),
+                    MetadataOutcome.NOT_ASKED,
+                    lambda family: _UNASKED_METADATA[family],
+                )
+                for family in _UNASKED_METADATA
+            ),
+        ),
+    ),
 )
 
 
@@ -196,8 +203,8 @@ def judge(answers: AnswersByQuestion, *, context: VerdictContext | None = None) 
         outcome=access.verdict.outcome,
         copies=around.copies,
     )
-    metadata = described or UNASKED_RULES.judge(access)
-    commitment = COMMITMENT_RULES.judge(CommitmentFacts(answers, metadata, describing))
+    metadata = described or UNASKED_RULES.judge(access.family)
+    commitment = COMMITMENT_RULES.judge(CommitmentFacts(answers, describing))
     is_stated = commitment.outcome is CommitmentOutcome.STATED
     link = policy_link(commitment.parsed) if is_stated else None
     policy = around.policies.get(link) if link else None
@@ -385,7 +392,7 @@ def described_by(answers: AnswersByQuestion) -> Description:
     metadata, describing = judge_inflections(answers, living, None)
     if metadata is None:
         return Description()
-    commitment = COMMITMENT_RULES.judge(CommitmentFacts(answers, metadata, describing))
+    commitment = COMMITMENT_RULES.judge(CommitmentFacts(answers, describing))
     is_stated = commitment.outcome is CommitmentOutcome.STATED
     by = describing[0] if describing else None
     return Description(by, is_stated, policy_link(commitment.parsed) if is_stated else None)
