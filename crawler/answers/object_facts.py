@@ -213,7 +213,7 @@ class ObjectFacts:
     def asks_everybody_to_log_in(self) -> bool:
         """True if it is a log-in page, or if a page of few words with a password field is the same for any name."""
         answer = self.answer
-        is_form = answer.facts.asks_password and answer.words.has_few_words and not self.signs
+        is_form = answer.facts.asks_password and answer.words.is_short and not self.signs
         return answer.asks_to_log_in or (is_form and self.reply is ControlContrast.THE_SAME)
 
     @cached_property
