@@ -8,7 +8,7 @@ browser renders from it is judged instead.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from crawler.answers.answer import is_textual
 from crawler.answers.facts import OUTCOME_OF_END, SAYS_BROKEN, AnswerFacts, status_outcome
@@ -286,44 +286,36 @@ _SPECIAL_PAGES = (
         ObjectOutcome.UNDETERMINED,
         lambda facts: [f"the page reports a temporary fault: {facts.answer.temporary_fault!r}", *_grounds(facts)],
     ),
+)
+#: Pages that nothing identifies as the object's, although the reply to the control lets them count.
+_DOUBTFUL_PAGES = (
     _success(
         "title or heading report a withdrawal, and the page describes no object",
-        lambda facts: worth(facts) is _YES and not facts.is_particular and facts.withdrawal_in_heading is not None,
+        lambda facts: facts.withdrawal_in_heading is not None,
         ObjectOutcome.UNDETERMINED,
         lambda facts: [*_grounds(facts), f"the page is headed {facts.withdrawal_in_heading!r}"],
     ),
     _success(
         "title or first statement of the page report that nothing was found, and no fact contradicts this",
-        lambda facts: worth(facts) is _YES and not facts.is_particular and facts.only_absence is not None,
+        lambda facts: facts.only_absence is not None,
         ObjectOutcome.UNDETERMINED,
         lambda facts: [*_grounds(facts), f"the page begins with {facts.only_absence!r}"],
     ),
     _success(
-        "the answer is an error record, and no fact contradicts this",
-        lambda facts: worth(facts) is _YES and facts.answer.is_error_record,
-        ObjectOutcome.UNDETERMINED,
-        _grounds,
-    ),
-    _success(
         "a host on the way redirects to its own home page, search form or error page, and no fact contradicts this",
-        lambda facts: worth(facts) is _YES and not facts.is_particular and facts.answer.is_sent_away,
+        lambda facts: facts.answer.is_sent_away,
         ObjectOutcome.UNDETERMINED,
         lambda facts: ["a host on the way redirects to its own home page, search form or error page", *_grounds(facts)],
     ),
     _success(
         "the answering host is unknown, and its page may be the same for any request",
-        lambda facts: (
-            worth(facts) is _YES
-            and not facts.is_particular
-            and facts.answer.is_page_of_host
-            and facts.is_page_of_unknown_host
-        ),
+        lambda facts: facts.answer.is_page_of_host and facts.is_page_of_unknown_host,
         ObjectOutcome.UNDETERMINED,
         lambda facts: [*_grounds(facts), "this host's answer for missing objects is unknown"],
     ),
     _success(
         "the page of another object, at another address of the host, says and shows the same",
-        lambda facts: worth(facts) is _YES and not facts.is_particular and facts.is_repeated,
+        lambda facts: facts.is_repeated,
         ObjectOutcome.UNDETERMINED,
         lambda facts: [
             *_grounds(facts),
@@ -332,7 +324,7 @@ _SPECIAL_PAGES = (
     ),
     _success(
         "the page has words of absence and describes nothing, unlike the pages of other objects at the host",
-        lambda facts: worth(facts) is _YES and not facts.is_particular and facts.notice_among_described is not None,
+        lambda facts: facts.notice_among_described is not None,
         ObjectOutcome.UNDETERMINED,
         lambda facts: [
             *_grounds(facts),
@@ -340,14 +332,20 @@ _SPECIAL_PAGES = (
             f"the host describes other objects ({', '.join(facts.described)})",
         ],
     ),
+)
+_WORTH = (
+    _success(
+        "the answer is an error record, and no fact contradicts this",
+        lambda facts: worth(facts) is _YES and facts.answer.is_error_record,
+        ObjectOutcome.UNDETERMINED,
+        _grounds,
+    ),
     _success(
         "the page has no text, and refreshes to another address",
         lambda facts: worth(facts) is _YES and not facts.declares_itself and facts.answer.only_refreshes,
         ObjectOutcome.UNDETERMINED,
         _grounds,
     ),
-)
-_WORTH = (
     _success(
         "signs of absence, the reply to the control and its own text show that it is an error page",
         lambda facts: worth(facts) is _SOFT,
@@ -425,7 +423,13 @@ OBJECT_RULES: RuleTable[ObjectFacts, ObjectOutcome] = RuleTable(
             lambda facts: facts.answer.thump_fault is not None,
             tuple(_by_thump(outcome, codes) for outcome, codes in _STATUSES.items()),
         ),
-        RuleGroup("other successes", lambda facts: facts.answer.is_success, (*_SPECIAL_PAGES, *_WORTH)),
+        RuleGroup("other successes", lambda facts: facts.answer.is_success, _SPECIAL_PAGES),
+        RuleGroup(
+            "other successes that count, of pages that neither identify themselves as the ARK's nor describe an object",
+            lambda facts: facts.answer.is_success and worth(facts) is _YES and not facts.is_particular,
+            _DOUBTFUL_PAGES,
+        ),
+        RuleGroup("all other successes", lambda facts: facts.answer.is_success, _WORTH),
         RuleGroup("all other statuses", always, _REFUSALS),
     ),
 )
@@ -452,28 +456,6 @@ def is_app_shell(facts: ObjectFacts) -> bool:
     return OBJECT_RULES.judge(facts).outcome in _UNSETTLED
 
 
-@dataclass(frozen=True, slots=True)
-class RenderedFacts:
-    """The facts of an app shell after a browser rendered it."""
-
-    rendered: AnswerFacts
-    control: AnswerFacts | None
-    """The rendered page of a name that can't exist."""
-
-    @property
-    def fault(self) -> str | None:
-        """The reason why the rendered pages can't be compared, or None."""
-        own = fault_of(self.rendered)
-        if own is not None:
-            return own
-        if self.control is None:
-            return "the page of a name that can't exist was not rendered"
-        of_control = fault_of(self.control)
-        if of_control is None:
-            return None
-        return f"the page of a name that can't exist: {of_control}"
-
-
 def fault_of(answer: AnswerFacts) -> str | None:
     """Return the reason why a rendered page can't be judged, or None."""
     rendering = answer.rendering
@@ -491,18 +473,27 @@ def fault_of(answer: AnswerFacts) -> str | None:
     return None
 
 
-def judge_rendered(verdict: ServiceVerdict[ObjectOutcome], facts: RenderedFacts) -> ServiceVerdict[ObjectOutcome]:
-    """Return the verdict on the rendered page, or *verdict* with the reason why that page can't be judged."""
-    rendering = facts.rendered.rendering
-    if facts.fault is not None or rendering is None:
+def judge_rendered(
+    verdict: ServiceVerdict[ObjectOutcome], rendered: AnswerFacts, control: AnswerFacts | None
+) -> ServiceVerdict[ObjectOutcome]:
+    """Return the verdict on an app shell after a browser *rendered* it, or *verdict* with the fault of the rendering.
+
+    *control* is the rendered page of a name that can't exist.
+    """
+    rendering, fault = rendered.rendering, fault_of(rendered)
+    if fault is None and control is None:
+        fault = "the page of a name that can't exist was not rendered"
+    if fault is None and control is not None and (of_control := fault_of(control)):
+        fault = f"the page of a name that can't exist: {of_control}"
+    if fault is not None or rendering is None:
         browser = rendering.browser if rendering is not None else "a browser"
-        said = f"rendered with {browser}, but the result can't be judged: {facts.fault}"
+        said = f"rendered with {browser}, but the result can't be judged: {fault}"
         return replace(verdict, evidence=(*verdict.evidence, said))
-    requests = sum(1 for hop in rendering.requests if hop.location is None)
+    requests = sum(hop.location is None for hop in rendering.requests)
     how = (
         f"without scripts the page is the same for any name; rendered with {rendering.browser}, which sent"
         f" {requests} request{'' if requests == 1 else 's'}"
     )
-    shown = OBJECT_RULES.judge(ObjectFacts(facts.rendered, facts.control))
+    shown = OBJECT_RULES.judge(ObjectFacts(rendered, control))
     first, *others = shown.evidence
     return replace(shown, evidence=(first, how, *others))

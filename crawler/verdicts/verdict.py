@@ -33,7 +33,7 @@ from crawler.model.observations import (
     Verdict,
 )
 from crawler.model.resolving import INFLECTED, requests_sent, same_host
-from crawler.verdicts.access import OBJECT_RULES, RenderedFacts, is_app_shell, judge_rendered
+from crawler.verdicts.access import OBJECT_RULES, is_app_shell, judge_rendered
 from crawler.verdicts.commitment import COMMITMENT_RULES, CommitmentFacts, about_policy
 from crawler.verdicts.inflection import judge_inflections
 from crawler.verdicts.remarks import TlsResults, another_remarks, chain_remarks, plain_remarks, tls_remarks
@@ -296,7 +296,7 @@ def _access(way: Question, answer: AnswerFacts, around: VerdictContext, answers:
     rendered = answers.get(Question.RENDERED)
     is_shown = rendered is not None and rendered.asked_url == answer.asked_url
     if rendered is not None and is_shown and is_app_shell(facts):
-        verdict = judge_rendered(verdict, RenderedFacts(rendered, around.control_rendered))
+        verdict = judge_rendered(verdict, rendered, around.control_rendered)
     return ObjectAccess(way, answer, verdict)
 
 
