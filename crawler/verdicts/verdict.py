@@ -7,7 +7,7 @@ an ARK is dead.
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
@@ -177,8 +177,8 @@ class VerdictContext:
     """ARKs of other objects that pages of the same host describe; a few, if there are many."""
     earlier: Sequence[Observation] = ()
     """Earlier attempts at the same questions."""
-    policies: Mapping[str, AnswerFacts] = field(default_factory=dict)
-    """The answers for pages with the full text of a commitment, by the URL requested."""
+    policy: Callable[[str], AnswerFacts | None] = lambda url: None
+    """Returns the answer for the page with the full text of a commitment, by the URL requested."""
     own_path: AnswerFacts | None = None
     """The host's answer about the path of its resolver, if requested."""
     registered: RegistryEntry | None = None
@@ -207,7 +207,7 @@ def judge(answers: AnswersByQuestion, *, context: VerdictContext | None = None) 
     commitment = COMMITMENT_RULES.judge(CommitmentFacts(answers, describing))
     is_stated = commitment.outcome is CommitmentOutcome.STATED
     link = policy_link(commitment.parsed) if is_stated else None
-    policy = around.policies.get(link) if link else None
+    policy = around.policy(link) if link else None
     if policy is not None:
         words = (*commitment.evidence, about_policy(policy))
         commitment = replace(commitment, evidence=words)
