@@ -8,27 +8,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import fields
 from functools import cached_property
-from typing import Any
 from urllib.parse import unquote
 
 from crawler.answers.answer import is_textual
 from crawler.answers.claims import Subject, declares, linked_arks, statement_in, subject_of
 from crawler.answers.erc import QUESTIONS, says_something
 from crawler.answers.notices import PageWords, is_fault, sure_words
-from crawler.answers.quirks import (
-    absent_address,
-    is_absent_path,
-    is_home_page,
-    is_log_in,
-    is_search,
-    is_sent_away,
-    leads_back,
-    quirks,
-)
+from crawler.answers.quirks import absent_address, is_home_page, is_log_in, is_search, is_sent_away, leads_back, quirks
 from crawler.answers.structured import kernel, kernel_keys
-from crawler.model.observations import Chain, ChainEnd, ObjectOutcome, Observation, Question
+from crawler.model.observations import ChainEnd, ObjectOutcome, Observation, Question
 from crawler.model.resolving import REFUSING_STATUSES, SUCCESSES, same_host
 from extractors.model.ark import Ark
 from extractors.model.urls import refresh_target, split_url
@@ -90,58 +80,26 @@ _LABEL_WORDS = "who|what|when|creator|author|title|date|publisher"
 _LABELLED = re.compile(rf"\b(?P<label>{_LABEL_WORDS})\s*:\s*(?!(?:{_LABEL_WORDS}|where)\s*:)(?=\S)", re.IGNORECASE)
 
 
-@dataclass(frozen=True, eq=False)
-class AnswerFacts:
-    """The facts of one answer; comparisons of several answers are in `object_facts` and `metadata_facts`."""
+class AnswerFacts(Observation):
+    """An observation with the facts of its answer; comparisons of several answers are in `object_facts` and
+    `metadata_facts`.
+    """
 
     seen: Observation
+    """The observation itself, as it is stored."""
 
-    # -- the chain
-
-    @property
-    def ark(self) -> Ark:
-        """The ARK of the request."""
-        return self.seen.ark
-
-    @property
-    def hops(self) -> Chain:
-        """The requests and answers of the chain."""
-        return self.seen.hops
-
-    @property
-    def asked_url(self) -> str:
-        """The URL of the first request."""
-        return self.seen.asked_url
-
-    @property
-    def final_url(self) -> str:
-        """The URL at the end of the chain."""
-        return self.seen.final_url
-
-    @property
-    def end(self) -> ChainEnd:
-        """The end of the chain."""
-        return self.seen.end
-
-    @property
-    def status(self) -> int | None:
-        """The status of the last hop."""
-        return self.seen.status
-
-    @property
-    def text(self) -> str | None:
-        """The beginning of its readable text."""
-        return self.seen.text
+    def __init__(self, seen: Observation) -> None:
+        """Take the values of an observation."""
+        for field in fields(Observation):
+            object.__setattr__(self, field.name, getattr(seen, field.name))
+        object.__setattr__(self, "seen", seen)
 
     @property
     def kernel_values(self) -> Mapping[str, str]:
         """The values under its descriptive labels."""
-        return self.seen.facts.kernel_values
+        return self.facts.kernel_values
 
-    @property
-    def record(self) -> Mapping[str, Any] | None:
-        """The parsed record, or None."""
-        return self.seen.record
+    # -- the chain
 
     @cached_property
     def is_answered(self) -> bool:
@@ -165,19 +123,20 @@ class AnswerFacts:
         Also empty are records whose labels have no values, and short XML and JSON without any letter or record: the
         number of hits, a version.
         """
-        media_type = self.seen.media_type or ""
-        if self.is_success and media_type == "text/plain" and self.text is not None and not self.text.strip():
+        if not self.is_success or self.status in WITHOUT_BODY:
+            return False
+        media_type = self.media_type or ""
+        if media_type == "text/plain" and self.text is not None and not self.text.strip():
             return True
         is_data = media_type.endswith(("xml", "json")) and not media_type.startswith(("image/", "application/xhtml"))
-        is_short = (self.seen.body_bytes or 0) <= _EMPTY_DATA_BYTES
+        is_short = (self.body_bytes or 0) <= _EMPTY_DATA_BYTES
         has_letters = self.text is None or any(map(str.isalpha, self.text))
         is_mere_number = is_data and is_short and not has_letters and not self.record
-        if self.is_success and (self.words.is_unset or self.seen.facts.is_unfilled or is_mere_number):
+        if self.words.is_unset or self.facts.is_unfilled or is_mere_number:
             return True
-        is_read = self.seen.body_complete and is_textual(self.seen.media_type)
+        is_read = self.body_complete and is_textual(self.media_type)
         is_declared = self.headers.get("Content-Length") == "0"
-        is_none = (is_read and self.seen.body_bytes == 0) or (is_declared and not self.seen.body_bytes)
-        return self.is_success and is_none and self.status not in WITHOUT_BODY
+        return (is_read and self.body_bytes == 0) or (is_declared and not self.body_bytes)
 
     @property
     def only_refreshes(self) -> bool:
@@ -242,18 +201,18 @@ class AnswerFacts:
         in_headers = quirks().challenge_in_headers(self.headers)
         places = (where for where in self.own_places if not where.startswith("og:"))
         tells = self.tells_of_object or self.is_record or declares(places)
-        return in_headers or (None if tells and self.is_success else self.seen.facts.challenge)
+        return in_headers or (None if tells and self.is_success else self.facts.challenge)
 
     @cached_property
     def challenge_in_title(self) -> str | None:
         """The name of the robot check that its title belongs to, or None."""
-        title = self.seen.title if self.words.is_short else None
+        title = self.title if self.words.is_short else None
         return quirks().challenge_in_title(title) if title else None
 
     @cached_property
     def words(self) -> PageWords:
         """The parts of its text that contain notices."""
-        return PageWords(self.seen.title or "", self.text or "", self.seen.facts.headings)
+        return PageWords(self.title or "", self.text or "", self.facts.headings)
 
     @cached_property
     def asks_to_log_in(self) -> bool:
@@ -262,7 +221,7 @@ class AnswerFacts:
         A form that continues to a single sign-on without a click counts too, and so does a choice of institutions. Many
         landing pages have a password field, so a title counts only on a short page.
         """
-        page = self.seen.facts
+        page = self.facts
         if page.signs_on and self.words.is_short:
             return True
         if self.is_redirected and is_log_in(self.final_url):
@@ -286,7 +245,7 @@ class AnswerFacts:
     @cached_property
     def refresh(self) -> str | None:
         """The target of a refresh, by header or meta element, that was not followed (`redirect_in_page`)."""
-        return refresh_target(self.headers.get("Refresh", "")) or self.seen.facts.refresh
+        return refresh_target(self.headers.get("Refresh", "")) or self.facts.refresh
 
     @cached_property
     def is_search(self) -> bool:
@@ -337,8 +296,6 @@ class AnswerFacts:
             signs.append(f"the chain ends at {self.absent_address!r}")
         elif self._ends_at_home_page:
             signs.append("the chain ends at the home page of a site")
-        if self.refresh and is_absent_path(self.refresh):
-            signs.append(f"the page refreshes to {self.refresh!r}")
         return tuple(signs)
 
     @cached_property
@@ -347,12 +304,8 @@ class AnswerFacts:
 
         A host does so if it is parked or idle, or if it redirects to its home page or a search.
         """
-        if self.is_record or self.tells_of_object:
-            return False
         if self.is_search and self.ark.name not in split_url(self.final_url).query:
             return True
-        if not self.signs_of_absence:
-            return False
         words = self.words
         if self._ends_at_home_page or words.is_titled_absent or words.is_only_fault:
             return True
@@ -386,7 +339,7 @@ class AnswerFacts:
     @property
     def is_left_to_scripts(self) -> bool:
         """True if it is a page without content, with scripts that may add it."""
-        runs = self.seen.body_complete and self.seen.facts.runs_scripts
+        runs = self.body_complete and self.facts.runs_scripts
         return runs and not self.record and self.words.is_loading
 
     @property
@@ -408,7 +361,7 @@ class AnswerFacts:
 
     @cached_property
     def _named_arks(self) -> tuple[tuple[Ark, str], ...]:
-        on_page = ((Ark.parse(text), where) for text, where in self.seen.facts.arks)
+        on_page = ((Ark.parse(text), where) for text, where in self.facts.arks)
         return (*((ark, "Link header") for ark in self._linked_arks), *on_page)
 
     @cached_property
@@ -427,11 +380,6 @@ class AnswerFacts:
         if self.own_places:
             return None
         return next((str(ark) for ark, where in self._named_arks if declares((where,))), None)
-
-    @property
-    def is_linked_to_ark(self) -> bool:
-        """True if a Link header declares that it describes the requested ARK (2023, 5.2)."""
-        return self.ark in self._linked_arks
 
     @cached_property
     def is_about_ark(self) -> bool:

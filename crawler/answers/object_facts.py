@@ -29,7 +29,7 @@ from crawler.model.observations import ObjectOutcome
 from crawler.model.resolving import path_of_resolver, same_host
 from extractors.model.ark import Ark
 from extractors.model.normalize import LABEL, NotAnArk
-from extractors.model.urls import authority_of, split_url
+from extractors.model.urls import authority_of
 
 #: This number of other ARKs at the same URL supports another sign. It proves nothing: one page may serve many objects.
 MANY_NEIGHBOURS = 2
@@ -44,7 +44,6 @@ _YEAR = re.compile(r"[^.;|\u00a9]{0,120}?\b(?:19|20)\d\d\b")
 #: The usual offer of a file: "Download PDF (412 kB)".
 _FILE = re.compile(r"\bpdf\b|\bepub\b|\d\s?(?:[kmg]i?b|[kmg]o)\b")
 _PARTS = re.compile(r"[.,;()!?](?=\s|\Z)|(?<=\s)\(")
-_TOMBSTONE = re.compile(r"/tombstones?(?:/|\.\w+\Z|\Z)", re.IGNORECASE)
 #: Separators in the title of a tombstone: those of any title, and a colon after a label ("Withdrawn: a dataset").
 _TOMBSTONE_PARTS = re.compile(r"(?:(?<!\s)\s++)?+[|:\u2013\u2014\u00b7]\s|\s-\s|\s:|\Z")
 #: Maximum distance between words about a region and the thing that is not shown there.
@@ -57,7 +56,7 @@ def wall_before(answer: AnswerFacts, controls: Sequence[AnswerFacts]) -> AnswerF
         (
             control
             for control in controls
-            if (answer.asks_to_log_in and control.asks_to_log_in) or same_answer(answer.seen, control.seen)
+            if (answer.asks_to_log_in and control.asks_to_log_in) or same_answer(answer, control)
         ),
         None,
     )
@@ -117,7 +116,7 @@ class ObjectFacts:
     def reply(self) -> ControlContrast:
         """The reply to the control, compared with the object's answer."""
         answer, control = self.answer, self.control
-        if control is None or not control.is_answered:
+        if control is None:
             return ControlContrast.NOTHING
         if not control.is_success:
             if control.outcome not in _REFUSED:
@@ -127,19 +126,17 @@ class ObjectFacts:
             return ControlContrast.REFUSED_THERE if self._reaches(control) else ControlContrast.REFUSED_BEFORE
         if self._is_answered_alike(control):
             return ControlContrast.THE_SAME
-        if are_incomparable(answer.seen, control.seen):
+        if are_incomparable(answer, control):
             return ControlContrast.NOT_COMPARED
         if any(map(self._is_made_up, self.others)):
             return ControlContrast.AT_RANDOM
-        again = [other.seen for other in self.again]
-        controls = [one.seen for one in (control, *self.others) if one.text is not None]
-        is_own = not has_nothing_of_its_own(answer.seen, controls, again)
+        controls = [one for one in (control, *self.others) if one.text is not None]
+        is_own = not has_nothing_of_its_own(answer, controls, self.again)
         return ControlContrast.ANOTHER if is_own else ControlContrast.NO_OTHER
 
     def _shows_page_of(self, refusal: AnswerFacts) -> bool:
         """Return True if the page, except for the name, has the text of the *refusal* of a name that can't exist."""
-        pages = (self.answer.seen, refusal.seen)
-        one, other = ((page.text or "").replace(last_part(page.asked_url), "") for page in pages)
+        one, other = ((page.text or "").replace(last_part(page.asked_url), "") for page in (self.answer, refusal))
         return one == other and self.answer.words.says_other(one)
 
     def _reaches(self, control: AnswerFacts) -> bool:
@@ -157,19 +154,15 @@ class ObjectFacts:
 
         Two searches of one site with results are alike too, because such a site searches for unknown names.
         """
-        one, other = self.answer.seen, control.seen
+        one, other = self.answer, control
         if same_answer(one, other):
             return True
-        if self.answer.tells_of_object and self.answer.kernel_values != control.kernel_values:
-            return False
         if self.answer.words.is_titled_absent and self.answer.words.says_more(self.own_words):
             return False  # an object may be called so
         absence, other_absence = self.answer.words.absence, control.words.absence
-        if absence is None and other_absence is None:
-            is_one_place = one.final_url.partition("?")[0] == other.final_url.partition("?")[0]
-            return self.answer.is_search and control.is_search and is_one_place
         if absence is None or other_absence is None:
-            return False
+            is_one_place = one.final_url.partition("?")[0] == other.final_url.partition("?")[0]
+            return absence is other_absence and one.is_search and other.is_search and is_one_place
         return same_page(absence, other_absence, last_part(one.asked_url), last_part(other.asked_url))
 
     def _is_made_up(self, other: AnswerFacts) -> bool:
@@ -179,7 +172,7 @@ class ObjectFacts:
             return False
         if not other.is_success or ObjectFacts(other, control)._is_answered_alike(control):
             return False
-        return differs_at_random(self.answer.seen, control.seen, other.seen)
+        return differs_at_random(self.answer, control, other)
 
     @cached_property
     def wall(self) -> AnswerFacts | None:
@@ -209,7 +202,7 @@ class ObjectFacts:
         is_bare = words.is_short and not answer.is_record and not answer.kernel_values
         if not is_bare or len(self.described) < ENOUGH_DESCRIBED:
             return None
-        return words.known_phrase or quirks().tombstone.first_in(plain(". ".join((words.title, *words.headings))))
+        return words.known_phrase
 
     @property
     def is_told_apart(self) -> bool:
@@ -220,9 +213,8 @@ class ObjectFacts:
     def asks_everybody_to_log_in(self) -> bool:
         """True if it is a log-in page, or if a page of few words with a password field is the same for any name."""
         answer = self.answer
-        is_form = answer.seen.facts.asks_password and answer.words.has_few_words and not self.signs
-        is_everybodys = is_form and self.reply is ControlContrast.THE_SAME and not self.is_particular
-        return answer.asks_to_log_in or is_everybodys
+        is_form = answer.facts.asks_password and answer.words.is_short and not self.signs
+        return answer.asks_to_log_in or (is_form and self.reply is ControlContrast.THE_SAME)
 
     @cached_property
     def challenge(self) -> str | None:
@@ -233,10 +225,10 @@ class ObjectFacts:
         if answer.challenge or control is None:
             return answer.challenge
         paths = {one.final_url.partition("?")[0] for one in (answer, control)}
-        if answer.leads_back and control.leads_back and len(paths) == 1:
+        if answer.leads_back and len(paths) == 1:
             return "a page on the way to any object"
         title = answer.challenge_in_title
-        return title if control.challenge_in_title == title and not self.declares_itself else None
+        return title if control.challenge_in_title == title else None
 
     # -- the subject of the page
 
@@ -244,7 +236,7 @@ class ObjectFacts:
     def unechoed_own_places(self) -> tuple[str, ...]:
         """The places in which it names its own ARK, except those where the control's page names the control."""
         places = self.answer.own_places
-        if self.control is None or not places:
+        if self.control is None:
             return places
         try:
             echoed = self.control.places_of(Ark.parse(self.control.asked_url))
@@ -271,9 +263,8 @@ class ObjectFacts:
     def signs(self) -> tuple[str, ...]:
         """The signs, in words, that it is an error page."""
         signs, words = self.answer.signs_of_absence, self.answer.words
-        if not signs or self.answer.own_places or self.reply is not ControlContrast.REFUSED_BEFORE:
-            return signs
-        if not words.is_all_absence or words.says_more(words.body):
+        is_from_elsewhere = self.reply is ControlContrast.REFUSED_BEFORE and not self.answer.own_places
+        if not is_from_elsewhere or not words.is_all_absence:
             return signs
         return (*signs, "the page reports this about the requested object, and has little other text")
 
@@ -293,7 +284,7 @@ class ObjectFacts:
     @cached_property
     def own_words(self) -> str:
         """The page's text without the beginning and end that it shares with the control's page at the same host."""
-        return own_words(self.answer.seen, self.control.seen if self.control is not None else None)
+        return own_words(self.answer, self.control)
 
     @property
     def is_site(self) -> bool:
@@ -307,10 +298,8 @@ class ObjectFacts:
     def is_page_of_unknown_host(self) -> bool:
         """True if the control does not cover the answering host, and it is not the ARK of a site."""
         answer = self.answer
-        if self.is_site:
-            return False
         is_moved = answer.is_redirected or answer.words.is_titled_absent or answer.words.unused_host is not None
-        return is_moved and self.reply in (ControlContrast.REFUSED_BEFORE, ControlContrast.NOTHING)
+        return is_moved and not self.is_site and self.reply in (ControlContrast.REFUSED_BEFORE, ControlContrast.NOTHING)
 
     @cached_property
     def only_absence(self) -> str | None:
@@ -324,8 +313,7 @@ class ObjectFacts:
         words = self.answer.words
         if words.is_only_fault:
             return words.body.strip()
-        is_idle = words.is_short and not words.says_more(self.own_words) and not self.is_page_of_unknown_host
-        if is_idle and words.unused_host:
+        if words.is_short and words.unused_host and not self.is_page_of_unknown_host:
             return words.unused_host
         is_compared = self.reply in (ControlContrast.REFUSED_THERE, ControlContrast.ANOTHER)
         may_be_title = words.is_titled_by_word and is_compared and words.says_more(self.own_words)
@@ -371,7 +359,7 @@ class ObjectFacts:
         answer = self.answer
         said = answer.words.withdrawals(self.own_words, answer.ark.name, self._control_words)
         words = next((withdrawal.words for withdrawal in said if withdrawal.place != "text"), None)
-        if words is None or answer.is_record or not answer.words.is_short or OLD_YEAR.search(answer.words.text):
+        if words is None or not answer.words.is_short or OLD_YEAR.search(answer.words.text):
             return None
         return None if self._is_standard(words) or self._is_retraction(words) else words
 
@@ -400,17 +388,15 @@ class ObjectFacts:
 
     def _is_standard(self, words: str) -> bool:
         """Return True if *words* report the withdrawal of a standard, not of its record."""
-        title = self.answer.seen.title or ""
-        headings = self.answer.seen.facts.headings
-        return quirks().standard.is_withdrawn(words, (title, *headings))
+        return quirks().standard.is_withdrawn(words, (self.answer.title or "", *self.answer.facts.headings))
 
     @cached_property
     def tombstone(self) -> str | None:
-        """The address, title or sentence by which a success has the form of a repository's tombstone, or None.
+        """The title or sentence by which a success has the form of a repository's tombstone, or None.
 
-        For example ``/tombstone/id/ark:/12148/btv1b84`` with the title "EZID : unavailable :", with any reason.
+        For example the title "EZID : unavailable :" on a page that names its ARK, with any reason.
         """
-        return self._unavailable or self._tombstone_by_form
+        return self._unavailable or self._tombstone_by_title
 
     @property
     def _unavailable(self) -> str | None:
@@ -422,33 +408,26 @@ class ObjectFacts:
             return None
         for sentence in sentences(self.own_words):
             for this in vocabulary.this_object.this_object.finditer(sentence):
-                absence = next(vocabulary.not_available.in_plain(sentence[this.end() :]), None)
-                if absence and absence.start < _BEFORE_CHARS // 3:
+                if absence := next(vocabulary.not_available.in_plain(sentence[this.end() :]), None):
                     return sentence[this.start() : this.end() + absence.end]
         return None
 
     @property
-    def _tombstone_by_form(self) -> str | None:
+    def _tombstone_by_title(self) -> str | None:
         answer, phrases = self.answer, quirks().tombstone
-        parts = [plain(part).strip() for part in _TOMBSTONE_PARTS.split(answer.seen.title or "")]
+        parts = [plain(part).strip() for part in _TOMBSTONE_PARTS.split(answer.title or "")]
         matches = ((part, phrases.match(part)) for part in parts)
         titled = next((part for part, match in matches if match and match.end == len(part)), None)
-        path = split_url(answer.final_url).path if answer.is_redirected else ""
-        says_so = titled or (answer.words.is_short and phrases.is_in_plain(answer.words.notice))
-        if says_so and _TOMBSTONE.search(path):
-            return path
-        if titled is None or len(parts) == 1 or not answer.own_places:
+        if titled is None or not answer.own_places:
             return None
-        if not self._is_confirmed(titled) and answer.words.says_other(self.own_words):
-            return None  # the title of a picture
-        tells = answer.tells_of_object or answer.is_record or self._is_retraction(titled)
-        return None if tells else answer.seen.title
+        is_title_of_picture = answer.words.says_other(self.own_words) and not self._is_confirmed(titled)
+        return None if is_title_of_picture else answer.title
 
     @cached_property
     def regional(self) -> str | None:
         """The words that forbid showing the object, not the whole site, in our region, or None."""
         answer = self.answer
-        if not answer.words.is_short or answer.is_record or answer.tells_of_object:
+        if not answer.words.is_short or answer.tells_of_object:
             return None
         words = sure_words(quirks().regional, answer.words.notice, self._control_words)
         before = answer.words.notice.partition(words)[0][-_BEFORE_CHARS:] if words else ""
@@ -482,16 +461,13 @@ class ObjectFacts:
         if there is not None and authority_of(there) == host:
             return True
         claim = self.claim or ""
-        _, _, rest = self.answer.words.notice.partition(claim)
-        return bool(_YEAR.search(claim) or _YEAR.match(rest))
+        return bool(_YEAR.search(claim) or _YEAR.match(self.answer.words.notice.partition(claim)[2]))
 
     @property
     def _is_of_this_alone(self) -> bool:
         """True if the host answers with another status for a name that can't exist."""
-        control = self.control
-        if control is None or self.reply not in (ControlContrast.REFUSED_THERE, ControlContrast.ANOTHER):
-            return False
-        return self._reaches(control) and control.status != self.answer.status
+        is_answered_otherwise = self.reply in (ControlContrast.REFUSED_THERE, ControlContrast.ANOTHER)
+        return is_answered_otherwise and self.control is not None and self.control.status != self.answer.status
 
     @property
     def is_in_unknown_language(self) -> bool:
@@ -501,22 +477,25 @@ class ObjectFacts:
     @cached_property
     def explanation(self) -> str | None:
         """The words by which a refusal explains itself for this object, or None (2023, 5.1)."""
-        answer, words = self.answer, self.answer.words
-        is_404 = answer.status == 404
-        if is_404 and self.claim and self._is_claim_of_this_alone:
-            return self.claim
-        word = words.word_of_withdrawal(self._control_words) if answer.status == 410 else None
-        if word and self._is_of_this_alone:
-            return word
-        if not is_404 and (self.regional or answer.has_json_tombstone):
-            return self.regional or "tombstone"
-        is_this = not is_404 and quirks().this_object.this_object.search(words.notice) is not None
-        if not (answer.is_about_ark or is_this or (self._is_of_this_alone and not is_404)):
+        answer, words, control = self.answer, self.answer.words, self._control_words
+        is_own = answer.is_about_ark
+        if answer.status == 404:
+            if self.claim and self._is_claim_of_this_alone:
+                return self.claim
+        else:
+            word = words.word_of_withdrawal(control) if answer.status == 410 else None
+            if word and self._is_of_this_alone:
+                return word
+            if self.regional or answer.has_json_tombstone:
+                return self.regional or "tombstone"
+            is_own = (
+                is_own or self._is_of_this_alone or quirks().this_object.this_object.search(words.notice) is not None
+            )
+        if not is_own:
             return None
         for withdrawal in self._withdrawals():
             return withdrawal.words
-        control = self._control_words
         reason = words.reason_of_refusal(control)
-        if reason or not self._is_of_this_alone or control is None or words.closed_until == control.closed_until:
-            return reason
-        return words.closed_until
+        if reason is None and self._is_of_this_alone and control and words.closed_until != control.closed_until:
+            return words.closed_until
+        return reason

@@ -252,7 +252,7 @@ def _was_received(part: str, answer: AnswerFacts) -> bool:
 def _next_inflection(answers: AnswersByQuestion, context: AskingContext) -> Question | None:
     if Question.INFO not in answers:
         return Question.INFO
-    info = answers[Question.INFO].seen
+    info = answers[Question.INFO]
     is_silent = info.end in SILENT_ENDS or info.status in PASSING_STATUSES
     if not context.legacy or is_silent:
         return None

@@ -440,7 +440,7 @@ class Conversation:
         neighbourhood = self._neighbourhood(case)
         control = self._controls.get(neighbourhood)
         if control is None:
-            if (neighbourhood, Question.CONTROL) in self._asked and reached.seen.facts.runs_scripts:
+            if (neighbourhood, Question.CONTROL) in self._asked and reached.facts.runs_scripts:
                 self._wait_for(neighbourhood, case)
             return
         if not is_app_shell(facts_beside(reached, case.answers, control)):
@@ -564,7 +564,7 @@ class Conversation:
         Hosts that make up pages send another page for each name. If a landing host sends the same page, every part of
         the address is changed, because it may ignore the part that the first control changed.
         """
-        reached, is_landing = reached_answer(case.answers), control.seen.question is Question.CONTROL_LANDING
+        reached, is_landing = reached_answer(case.answers), control.question is Question.CONTROL_LANDING
         if reached is None or case.is_guess or case.is_second_asked or control.text is None:
             return
         reply = ObjectFacts(reached, control).reply
@@ -593,8 +593,8 @@ class Conversation:
         resolver, ark, neighbourhood = resolver_or_host(answer.asked_url), case.ark.base, self._neighbourhood(case)
         before, self._last_successes[resolver] = self._last_successes.get(resolver), answer
         is_shared = answer.is_redirected and self._ark_by_end.setdefault(hash((resolver, answer.final_url)), ark) != ark
-        if not is_shared and before is not None and before.seen.title == answer.seen.title:
-            is_shared = before.ark.base != ark and same_answer(before.seen, answer.seen)
+        if not is_shared and before is not None and before.title == answer.title:
+            is_shared = before.ark.base != ark and same_answer(before, answer)
         if is_shared and (neighbourhood, Question.CONTROL) in self._asked and neighbourhood not in self._controls:
             self._wait_for((neighbourhood, Question.CONTROL_AGAIN), case)
         elif is_shared:
@@ -607,10 +607,10 @@ class Conversation:
         are right, such as those of collections.
         """
         answer, control = case.answers[Question.OBJECT], self._controls.get(self._neighbourhood(case))
-        if control is not None and same_answer(control.seen, answer.seen):
+        if control is not None and same_answer(control, answer):
             return
         page = answer.final_url.partition("?")[0] if answer.is_redirected else resolver_or_host(answer.asked_url)
-        shared = hash((page, answer.seen.title))
+        shared = hash((page, answer.title))
         self._shared[shared] += 1
         is_next = self._shared[shared].bit_count() == 1
         asked = self._control_url(case, answer.asked_url) if is_next else None

@@ -401,7 +401,7 @@ class RunJudge:
         return VerdictContext(
             control=self._shared.control(ark, asked_url, Question.CONTROL),
             control_as_written=self._shared.control(ark, written.asked_url, Question.CONTROL),
-            controls_again=self._shared.controls_again.get(resolver_or_host(written.asked_url), ()),
+            controls_again=self._shared.shared(Question.CONTROL_AGAIN, resolver_or_host(written.asked_url)),
             other_controls=self._shared.other_controls(ark, answer),
             control_info=self._shared.control(ark, asked_url, Question.CONTROL_INFO),
             control_landing=self._shared.control_at_landing_host(answer),
@@ -411,8 +411,10 @@ class RunJudge:
             copies=self._copies(answer_set),
             described=sorted(map(str, self._described[authority_of(written.final_url)] - {ark.base})),
             earlier=tuple(answer_set.earlier),
-            policies=self._shared.policies,
-            own_path=self._shared.paths.get(origin_of(written.asked_url)) if written.is_unknown else None,
+            policy=lambda url: self._shared.last(Question.POLICY_LINK, url),
+            own_path=(
+                self._shared.last(Question.WELL_KNOWN, origin_of(written.asked_url)) if written.is_unknown else None
+            ),
             registered=registry.entry(ark) if registry else None,
         )
 
@@ -420,7 +422,7 @@ class RunJudge:
         """Return the numbers of other objects with the same answer at another address, by its digest."""
         copies = {}
         for answer in answer_set.last.values():
-            digest = answer.seen.page_digest
+            digest = answer.page_digest
             if digest is not None and digest in self._pages:
                 pages = self._pages[digest]
                 address = _uninflected(answer.final_url)

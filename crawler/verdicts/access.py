@@ -8,7 +8,7 @@ browser renders from it is judged instead.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from crawler.answers.answer import is_textual
 from crawler.answers.facts import OUTCOME_OF_END, SAYS_BROKEN, AnswerFacts, status_outcome
@@ -60,11 +60,7 @@ Says = Callable[[ObjectFacts], Evidence]
 def _refusal(when: str, holds: Holds, outcome: ObjectOutcome, evidence: Says, basis: str = "") -> ObjectRule:
     """Return a rule about an answer of which only the *evidence* is quoted."""
     return VerdictRule(
-        when,
-        holds,
-        outcome,
-        lambda facts: (describe_answer(facts.answer.seen), *sentences(evidence(facts))),
-        basis=basis,
+        when, holds, outcome, lambda facts: (describe_answer(facts.answer), *sentences(evidence(facts))), basis=basis
     )
 
 
@@ -74,7 +70,7 @@ def _success(when: str, holds: Holds, outcome: ObjectOutcome, evidence: Says, ba
         when,
         holds,
         outcome,
-        lambda facts: (describe_answer(facts.answer.seen), *sentences(evidence(facts)), *_remarks(facts)),
+        lambda facts: (describe_answer(facts.answer), *sentences(evidence(facts)), *_remarks(facts)),
         lambda facts: {"about": facts.answer.other_ark} if facts.answer.other_ark else {},
         basis,
     )
@@ -133,15 +129,15 @@ def _wall_evidence(facts: ObjectFacts) -> str:
 
 def _remarks(facts: ObjectFacts) -> Iterator[str]:
     """Return remarks about a success that do not change its outcome."""
-    observation, neighbours = facts.answer.seen, facts.neighbours
-    if facts.answer.refresh:
-        yield f"the page refreshes to {facts.answer.refresh}, which was not followed"
-    if not observation.body_complete and is_textual(observation.media_type):
-        yield ("its body was not read to the end" if observation.body_bytes else "its body could not be read")
+    answer, neighbours = facts.answer, facts.neighbours
+    if answer.refresh:
+        yield f"the page refreshes to {answer.refresh}, which was not followed"
+    if not answer.body_complete and is_textual(answer.media_type):
+        yield ("its body was not read to the end" if answer.body_bytes else "its body could not be read")
     if neighbours:
         yield f"{neighbours} other ARK{'s end' if neighbours > 1 else ' ends'} at the same URL"
-    if facts.answer.other_ark is not None:
-        yield f"the page identifies itself as that of another ARK: {facts.answer.other_ark}"
+    if answer.other_ark is not None:
+        yield f"the page identifies itself as that of another ARK: {answer.other_ark}"
 
 
 def source_of_not_found(answer: Observation) -> str:
@@ -154,7 +150,7 @@ def source_of_not_found(answer: Observation) -> str:
 
 def _emptiness(facts: ObjectFacts) -> str:
     """Return in words how an answer is empty."""
-    if facts.answer.seen.facts.is_unfilled:
+    if facts.answer.facts.is_unfilled:
         return "the page has only parts of its site, or labels without values"
     return "the answer is empty"
 
@@ -189,7 +185,7 @@ def _rule_of_end(end: str, outcome: ObjectOutcome) -> ObjectRule:
         f"its end: {end}",
         lambda facts: facts.answer.outcome is outcome,
         outcome,
-        lambda facts: describe_end(facts.answer.seen),
+        lambda facts: describe_end(facts.answer),
         basis="2020, 7.1.3",
     )
 
@@ -210,9 +206,7 @@ def _by_status(outcome: ObjectOutcome, statuses: str) -> ObjectRule:
         lambda facts: facts.answer.outcome is outcome,
         outcome,
         lambda facts: (
-            source_of_not_found(facts.answer.seen)
-            if outcome is ObjectOutcome.BROKEN
-            else _host_reason(facts.answer.seen)
+            source_of_not_found(facts.answer) if outcome is ObjectOutcome.BROKEN else _host_reason(facts.answer)
         ),
         "2020, 7.1.2",
     )
@@ -292,44 +286,36 @@ _SPECIAL_PAGES = (
         ObjectOutcome.UNDETERMINED,
         lambda facts: [f"the page reports a temporary fault: {facts.answer.temporary_fault!r}", *_grounds(facts)],
     ),
+)
+#: Pages that nothing identifies as the object's, although the reply to the control lets them count.
+_DOUBTFUL_PAGES = (
     _success(
         "title or heading report a withdrawal, and the page describes no object",
-        lambda facts: worth(facts) is _YES and not facts.is_particular and facts.withdrawal_in_heading is not None,
+        lambda facts: facts.withdrawal_in_heading is not None,
         ObjectOutcome.UNDETERMINED,
         lambda facts: [*_grounds(facts), f"the page is headed {facts.withdrawal_in_heading!r}"],
     ),
     _success(
         "title or first statement of the page report that nothing was found, and no fact contradicts this",
-        lambda facts: worth(facts) is _YES and not facts.is_particular and facts.only_absence is not None,
+        lambda facts: facts.only_absence is not None,
         ObjectOutcome.UNDETERMINED,
         lambda facts: [*_grounds(facts), f"the page begins with {facts.only_absence!r}"],
     ),
     _success(
-        "the answer is an error record, and no fact contradicts this",
-        lambda facts: worth(facts) is _YES and facts.answer.is_error_record,
-        ObjectOutcome.UNDETERMINED,
-        _grounds,
-    ),
-    _success(
         "a host on the way redirects to its own home page, search form or error page, and no fact contradicts this",
-        lambda facts: worth(facts) is _YES and not facts.is_particular and facts.answer.is_sent_away,
+        lambda facts: facts.answer.is_sent_away,
         ObjectOutcome.UNDETERMINED,
         lambda facts: ["a host on the way redirects to its own home page, search form or error page", *_grounds(facts)],
     ),
     _success(
         "the answering host is unknown, and its page may be the same for any request",
-        lambda facts: (
-            worth(facts) is _YES
-            and not facts.is_particular
-            and facts.answer.is_page_of_host
-            and facts.is_page_of_unknown_host
-        ),
+        lambda facts: facts.answer.is_page_of_host and facts.is_page_of_unknown_host,
         ObjectOutcome.UNDETERMINED,
         lambda facts: [*_grounds(facts), "this host's answer for missing objects is unknown"],
     ),
     _success(
         "the page of another object, at another address of the host, says and shows the same",
-        lambda facts: worth(facts) is _YES and not facts.is_particular and facts.is_repeated,
+        lambda facts: facts.is_repeated,
         ObjectOutcome.UNDETERMINED,
         lambda facts: [
             *_grounds(facts),
@@ -338,7 +324,7 @@ _SPECIAL_PAGES = (
     ),
     _success(
         "the page has words of absence and describes nothing, unlike the pages of other objects at the host",
-        lambda facts: worth(facts) is _YES and not facts.is_particular and facts.notice_among_described is not None,
+        lambda facts: facts.notice_among_described is not None,
         ObjectOutcome.UNDETERMINED,
         lambda facts: [
             *_grounds(facts),
@@ -346,14 +332,20 @@ _SPECIAL_PAGES = (
             f"the host describes other objects ({', '.join(facts.described)})",
         ],
     ),
+)
+_WORTH = (
+    _success(
+        "the answer is an error record, and no fact contradicts this",
+        lambda facts: worth(facts) is _YES and facts.answer.is_error_record,
+        ObjectOutcome.UNDETERMINED,
+        _grounds,
+    ),
     _success(
         "the page has no text, and refreshes to another address",
         lambda facts: worth(facts) is _YES and not facts.declares_itself and facts.answer.only_refreshes,
         ObjectOutcome.UNDETERMINED,
         _grounds,
     ),
-)
-_WORTH = (
     _success(
         "signs of absence, the reply to the control and its own text show that it is an error page",
         lambda facts: worth(facts) is _SOFT,
@@ -431,7 +423,13 @@ OBJECT_RULES: RuleTable[ObjectFacts, ObjectOutcome] = RuleTable(
             lambda facts: facts.answer.thump_fault is not None,
             tuple(_by_thump(outcome, codes) for outcome, codes in _STATUSES.items()),
         ),
-        RuleGroup("other successes", lambda facts: facts.answer.is_success, (*_SPECIAL_PAGES, *_WORTH)),
+        RuleGroup("other successes", lambda facts: facts.answer.is_success, _SPECIAL_PAGES),
+        RuleGroup(
+            "other successes that count, of pages that neither identify themselves as the ARK's nor describe an object",
+            lambda facts: facts.answer.is_success and worth(facts) is _YES and not facts.is_particular,
+            _DOUBTFUL_PAGES,
+        ),
+        RuleGroup("all other successes", lambda facts: facts.answer.is_success, _WORTH),
         RuleGroup("all other statuses", always, _REFUSALS),
     ),
 )
@@ -450,41 +448,19 @@ _MOST_NAMED = 3
 
 def is_app_shell(facts: ObjectFacts) -> bool:
     """Return True if an answer may be an app shell: a page with scripts that is the same for the control."""
-    seen = facts.answer.seen
-    is_html = seen.body_complete and "html" in (seen.media_type or "")
-    runs_scripts = facts.answer.is_success and is_html and seen.facts.runs_scripts
+    answer = facts.answer
+    is_html = answer.body_complete and "html" in (answer.media_type or "")
+    runs_scripts = answer.is_success and is_html and answer.facts.runs_scripts
     if not runs_scripts or facts.control is None or facts.reply not in _UNTOLD:
         return False
     return OBJECT_RULES.judge(facts).outcome in _UNSETTLED
 
 
-@dataclass(frozen=True, slots=True)
-class RenderedFacts:
-    """The facts of an app shell after a browser rendered it."""
-
-    rendered: AnswerFacts
-    control: AnswerFacts | None
-    """The rendered page of a name that can't exist."""
-
-    @property
-    def fault(self) -> str | None:
-        """The reason why the rendered pages can't be compared, or None."""
-        own = fault_of(self.rendered)
-        if own is not None:
-            return own
-        if self.control is None:
-            return "the page of a name that can't exist was not rendered"
-        of_control = fault_of(self.control)
-        if of_control is None:
-            return None
-        return f"the page of a name that can't exist: {of_control}"
-
-
 def fault_of(answer: AnswerFacts) -> str | None:
     """Return the reason why a rendered page can't be judged, or None."""
-    rendering = answer.seen.rendering
+    rendering = answer.rendering
     if rendering is None:
-        came = answer.seen.detail or answer.end.value
+        came = answer.detail or answer.end.value
         if answer.is_answered:
             came = f"it was answered {answer.status}"
         return f"nothing was rendered: {came}"
@@ -497,18 +473,27 @@ def fault_of(answer: AnswerFacts) -> str | None:
     return None
 
 
-def judge_rendered(verdict: ServiceVerdict[ObjectOutcome], facts: RenderedFacts) -> ServiceVerdict[ObjectOutcome]:
-    """Return the verdict on the rendered page, or *verdict* with the reason why that page can't be judged."""
-    rendering = facts.rendered.seen.rendering
-    if facts.fault is not None or rendering is None:
+def judge_rendered(
+    verdict: ServiceVerdict[ObjectOutcome], rendered: AnswerFacts, control: AnswerFacts | None
+) -> ServiceVerdict[ObjectOutcome]:
+    """Return the verdict on an app shell after a browser *rendered* it, or *verdict* with the fault of the rendering.
+
+    *control* is the rendered page of a name that can't exist.
+    """
+    rendering, fault = rendered.rendering, fault_of(rendered)
+    if fault is None and control is None:
+        fault = "the page of a name that can't exist was not rendered"
+    if fault is None and control is not None and (of_control := fault_of(control)):
+        fault = f"the page of a name that can't exist: {of_control}"
+    if fault is not None or rendering is None:
         browser = rendering.browser if rendering is not None else "a browser"
-        said = f"rendered with {browser}, but the result can't be judged: {facts.fault}"
+        said = f"rendered with {browser}, but the result can't be judged: {fault}"
         return replace(verdict, evidence=(*verdict.evidence, said))
-    requests = sum(1 for hop in rendering.requests if hop.location is None)
+    requests = sum(hop.location is None for hop in rendering.requests)
     how = (
         f"without scripts the page is the same for any name; rendered with {rendering.browser}, which sent"
         f" {requests} request{'' if requests == 1 else 's'}"
     )
-    shown = OBJECT_RULES.judge(ObjectFacts(facts.rendered, facts.control))
+    shown = OBJECT_RULES.judge(ObjectFacts(rendered, control))
     first, *others = shown.evidence
     return replace(shown, evidence=(first, how, *others))

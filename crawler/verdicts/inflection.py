@@ -55,15 +55,15 @@ def _too_little(facts: MetadataFacts) -> str:
     why = "has too few elements for a description: " + ", ".join(facts.answered_questions)
     if not facts.informative_questions:
         why = "has no who, what or when"
-    return f"{facts.asked} returned {_kind(facts.answer.seen)} that {why}"
+    return f"{facts.asked} returned {_kind(facts.answer)} that {why}"
 
 
 def _fault_in_title(facts: MetadataFacts) -> str:
-    return f"{facts.asked} returned {_kind(facts.answer.seen)} with the title of an error: {facts.fault_in_title!r}"
+    return f"{facts.asked} returned {_kind(facts.answer)} with the title of an error: {facts.fault_in_title!r}"
 
 
 def _anothers(facts: MetadataFacts) -> Iterator[str]:
-    yield f"{facts.asked} returned {_kind(facts.answer.seen)} that is not about the object"
+    yield f"{facts.asked} returned {_kind(facts.answer)} that is not about the object"
     if facts.answer.subject.names_other:
         yield f"the record names another ARK: {facts.answer.subject.names_other}"
         return
@@ -76,7 +76,7 @@ def _anothers(facts: MetadataFacts) -> Iterator[str]:
 
 
 def _about_record(facts: MetadataFacts) -> Iterator[str]:
-    yield f"{facts.asked} returned {_kind(facts.answer.seen)} with {', '.join(facts.answered_questions)}"
+    yield f"{facts.asked} returned {_kind(facts.answer)} with {', '.join(facts.answered_questions)}"
     yield _whose(facts)
     if facts.unanswered_questions:
         yield f"it has no {', '.join(facts.unanswered_questions)}"
@@ -108,11 +108,11 @@ def _kind(answer: Observation) -> str:
 
 
 def _unread(facts: MetadataFacts) -> str:
-    seen = facts.answer.seen
-    why = "which was not read to the end" if seen.body_bytes else "whose body could not be read"
-    if not is_textual(seen.media_type):
+    answer = facts.answer
+    why = "which was not read to the end" if answer.body_bytes else "whose body could not be read"
+    if not is_textual(answer.media_type):
         why = "which is not text"
-    return f"{facts.asked} returned {_kind(seen)}, {why}"
+    return f"{facts.asked} returned {_kind(answer)}, {why}"
 
 
 # -- the rules
@@ -135,13 +135,13 @@ METADATA_RULES: RuleTable[MetadataFacts, MetadataOutcome] = RuleTable(
                     "it redirects out of the web, to the object's own address",
                     lambda facts: facts.leads_to_objects_address,
                     MetadataOutcome.QUERY_IGNORED,
-                    lambda facts: f"{facts.asked} redirects to the object's own address: {led_to(facts.answer.seen)}",
+                    lambda facts: f"{facts.asked} redirects to the object's own address: {led_to(facts.answer)}",
                 ),
                 VerdictRule(
                     "it has any other end",
                     always,
                     MetadataOutcome.UNDETERMINED,
-                    lambda facts: f"{facts.asked}: no answer ({facts.answer.seen.detail or facts.answer.end.value})",
+                    lambda facts: f"{facts.asked}: no answer ({facts.answer.detail or facts.answer.end.value})",
                 ),
             ),
         ),
@@ -303,7 +303,7 @@ METADATA_RULES: RuleTable[MetadataFacts, MetadataOutcome] = RuleTable(
                     lambda facts: facts.is_repeated,
                     MetadataOutcome.UNDETERMINED,
                     lambda facts: (
-                        f"{facts.asked} returned {_kind(facts.answer.seen)} that does not say which ARK it is about; the host "
+                        f"{facts.asked} returned {_kind(facts.answer)} that does not say which ARK it is about; the host "
                         f"sends the same for other objects ({facts.copies})"
                     ),
                 ),
@@ -398,7 +398,7 @@ def judge_inflections(
         if question in answers:
             answer = answers[question]
             at_base = by_url.get(answer.asked_url.partition("?")[0], living)
-            shared_by = (copies or {}).get(answer.seen.page_digest or "", 0)
+            shared_by = (copies or {}).get(answer.page_digest or "", 0)
             verdicts[question] = METADATA_RULES.judge(
                 MetadataFacts(answer, at_base, control, changed_controls, outcome, shared_by)
             )

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Container, Iterable, Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
 
-from crawler.answers.claims import declares
 from crawler.answers.facts import AnswerFacts
 from crawler.answers.likeness import same_answer
 from crawler.answers.object_facts import ObjectFacts
@@ -19,7 +17,7 @@ from crawler.verdicts.access import OBJECT_RULES
 from extractors.mentions.mention import Mention
 from extractors.model.ark import Ark
 from extractors.model.check_characters import suggestions
-from extractors.model.normalize import LABEL, NotAnArk
+from extractors.model.normalize import LABEL
 from extractors.model.offset_map import ODD_BLANK, WRAP, offset_map
 from extractors.wraps.evidence import Evidence
 
@@ -90,16 +88,12 @@ class Form:
     @property
     def own_places(self) -> frozenset[str]:
         """The places where the page names this form. A page may merely repeat the requested name."""
-        return _places(self.answer, self.ark)
+        return frozenset(self.answer.facts.places_of(str(self.ark)) if self.answer is not None else ())
 
     @property
     def declares_itself(self) -> bool:
         """True if the page identifies itself as this form in one of these places, and the control's page does not."""
-        echoed: frozenset[str] = frozenset()
-        with suppress(NotAnArk):
-            if self.control is not None:
-                echoed = _places(self.control, Ark.parse(self.control.asked_url))
-        return declares(self.own_places - echoed)
+        return self.answer is not None and ObjectFacts(self.answer, self.control).declares_itself
 
     def extends(self, other: Form) -> bool:
         """Return True if *other* is a proper beginning of this form."""
@@ -158,28 +152,13 @@ def arbitrate(forms: Sequence[Form]) -> SettledReading:
         assert form.answer is not None
         assert chosen.answer is not None
         is_like_it = form.extends(chosen) and form.own_places <= chosen.own_places
-        if is_like_it and same_answer(form.answer.seen, chosen.answer.seen):
+        if is_like_it and same_answer(form.answer, chosen.answer):
             evidence.append(f"{form} gets the answer of {chosen}: the resolver ignores the extra characters")
             passed_through.append(form)
         else:
             chosen = form
     others = [form for form in forms if form is not chosen and form not in passed_through]
     return SettledReading(chosen.reading, (f"{chosen} works", *evidence, *_form_notes(others)))
-
-
-def did_you_mean(asked: Form, suggestions: Sequence[Form]) -> Form | None:
-    """Return the first of *suggestions* that works if *asked* fails: the ARK that was probably meant.
-
-    >>> did_you_mean(Form(CandidateReading(Ark("12148", "x5"), "https://r.example/")), []) is None
-    True
-    """
-    if asked.state is not FormState.FAILS:
-        return None
-    return next((form for form in suggestions if form.state is FormState.LIVES), None)
-
-
-def _places(answer: AnswerFacts | None, ark: Ark) -> frozenset[str]:
-    return frozenset(answer.seen.facts.places_of(str(ark)) if answer is not None else ())
 
 
 def _length(form: Form) -> int:
@@ -358,13 +337,14 @@ def settle(forms: Sequence[Form]) -> SettledReading | None:
 def meant_instead(forms: Sequence[Form], meant: Sequence[Form]) -> IntendedArk | None:
     """Return the first suggested ARK that works, if every reading of a mistyped ARK fails."""
     asked, *others = forms
-    if any(form.state is FormState.LIVES for form in others):
-        lowered = [form for form in others if str(form.ark) == str(asked.ark).lower()]
-        choice = did_you_mean(asked, lowered)
-        why = "it is written in capitals, and names are case-sensitive"
-    else:
-        choice = did_you_mean(asked, meant)
-        why = f"the check character of {choice.ark} is correct" if choice is not None else ""
+    if asked.state is not FormState.FAILS:
+        return None
+    living = [form for form in others if form.state is FormState.LIVES]
+    lowered = [form for form in living if str(form.ark) == str(asked.ark).lower()]
+    choice = next((form for form in (lowered if living else meant) if form.state is FormState.LIVES), None)
     if choice is None or choice.verdict is None:
         return None
+    why = f"the check character of {choice.ark} is correct"
+    if living:
+        why = "it is written in capitals, and names are case-sensitive"
     return IntendedArk(choice.ark, choice.reading.url, (why, *choice.verdict.evidence))

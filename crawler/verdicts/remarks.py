@@ -42,22 +42,21 @@ def chain_remarks(answer: Observation) -> Iterator[str]:
         yield f"{count} redirects, more than are followed by {', '.join(given_up)}"
 
 
-def another_remarks(facts: AnswerFacts) -> Iterator[str]:
+def another_remarks(answer: AnswerFacts) -> Iterator[str]:
     """Remark that an ARK ends at the page of another ARK of the same site, by redirects or by the page's own statement.
 
     This is correct if two names were merged, and wrong if a table of targets has shifted.
     """
-    answer, own = facts.seen, facts.ark
-    if not facts.is_success or site_of(answer.hops[0].url) != site_of(answer.final_url):
+    if not answer.is_success or site_of(answer.hops[0].url) != site_of(answer.final_url):
         return
     if len(answer.hops) > 1:
         named = [mention.ark for mention in find_arks(unquote(answer.final_url))]
-        if named and all(ark.base != own.base for ark in named):
+        if named and all(ark.base != answer.ark.base for ark in named):
             status = next((hop.status for hop in reversed(answer.hops[:-1])), None)
             yield f"it ends at another ARK of the same host: {status} leads to {named[0]}"
             return
-    if facts.other_ark is not None:
-        yield f"it ends at another ARK's page of the same host: the page identifies itself as {facts.other_ark}"
+    if answer.other_ark is not None:
+        yield f"it ends at another ARK's page of the same host: the page identifies itself as {answer.other_ark}"
 
 
 def tls_remarks(hops: Sequence[Hop], tls: TlsResults) -> Iterator[str]:

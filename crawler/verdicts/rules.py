@@ -61,11 +61,6 @@ class RuleTable(Generic[Facts, OutcomeT]):
     title: str
     groups: tuple[RuleGroup[Facts, OutcomeT], ...]
 
-    @classmethod
-    def from_rules(cls, title: str, *rules: VerdictRule[Facts, OutcomeT]) -> RuleTable[Facts, OutcomeT]:
-        """Return a table of rules without a common condition."""
-        return cls(title, (RuleGroup("always", always, rules),))
-
     @property
     def rules(self) -> tuple[VerdictRule[Facts, OutcomeT], ...]:
         """All its rules."""

@@ -6,9 +6,11 @@ an ARK is dead.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import operator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 from crawler.answers.claims import policy_link
@@ -31,11 +33,11 @@ from crawler.model.observations import (
     Verdict,
 )
 from crawler.model.resolving import INFLECTED, requests_sent, same_host
-from crawler.verdicts.access import OBJECT_RULES, RenderedFacts, is_app_shell, judge_rendered
+from crawler.verdicts.access import OBJECT_RULES, is_app_shell, judge_rendered
 from crawler.verdicts.commitment import COMMITMENT_RULES, CommitmentFacts, about_policy
 from crawler.verdicts.inflection import judge_inflections
 from crawler.verdicts.remarks import TlsResults, another_remarks, chain_remarks, plain_remarks, tls_remarks
-from crawler.verdicts.rules import RuleTable, VerdictRule
+from crawler.verdicts.rules import RuleGroup, RuleTable, VerdictRule, always
 from extractors.model.ark import Ark
 from extractors.model.naan import RegistryEntry
 
@@ -109,19 +111,24 @@ class ObjectAccess:
         return self.verdict.outcome.family
 
 
-def _unasked_metadata(family: Family, words: str) -> VerdictRule[ObjectAccess, MetadataOutcome]:
-    return VerdictRule(
-        f"the outcome of the object belongs to the family {family.value}",
-        lambda access: access.family is family,
-        MetadataOutcome.NOT_ASKED,
-        lambda access: words,
-    )
-
-
 #: The rules about metadata if no inflection was requested, by the object's outcome.
-UNASKED_RULES: RuleTable[ObjectAccess, MetadataOutcome] = RuleTable.from_rules(
+UNASKED_RULES: RuleTable[Family, MetadataOutcome] = RuleTable(
     "The metadata, if no inflection was requested",
-    *(_unasked_metadata(family, words) for family, words in _UNASKED_METADATA.items()),
+    (
+        RuleGroup(
+            "always",
+            always,
+            tuple(
+                VerdictRule(
+                    f"the outcome of the object belongs to the family {family.value}",
+                    partial(operator.is_, family),
+                    MetadataOutcome.NOT_ASKED,
+                    lambda family: _UNASKED_METADATA[family],
+                )
+                for family in _UNASKED_METADATA
+            ),
+        ),
+    ),
 )
 
 
@@ -170,8 +177,8 @@ class VerdictContext:
     """ARKs of other objects that pages of the same host describe; a few, if there are many."""
     earlier: Sequence[Observation] = ()
     """Earlier attempts at the same questions."""
-    policies: Mapping[str, AnswerFacts] = field(default_factory=dict)
-    """The answers for pages with the full text of a commitment, by the URL requested."""
+    policy: Callable[[str], AnswerFacts | None] = lambda url: None
+    """Returns the answer for the page with the full text of a commitment, by the URL requested."""
     own_path: AnswerFacts | None = None
     """The host's answer about the path of its resolver, if requested."""
     registered: RegistryEntry | None = None
@@ -181,7 +188,7 @@ class VerdictContext:
     def changed_controls(self) -> Sequence[AnswerFacts]:
         """The answers to controls requested again that differ from the first control's answer."""
         first = self.control_as_written or self.control
-        return [one for one in self.controls_again if first is None or not same_answer(first.seen, one.seen)]
+        return [one for one in self.controls_again if first is None or not same_answer(first, one)]
 
 
 def judge(answers: AnswersByQuestion, *, context: VerdictContext | None = None) -> Verdict:
@@ -196,15 +203,15 @@ def judge(answers: AnswersByQuestion, *, context: VerdictContext | None = None) 
         outcome=access.verdict.outcome,
         copies=around.copies,
     )
-    metadata = described or UNASKED_RULES.judge(access)
-    commitment = COMMITMENT_RULES.judge(CommitmentFacts(answers, metadata, describing))
+    metadata = described or UNASKED_RULES.judge(access.family)
+    commitment = COMMITMENT_RULES.judge(CommitmentFacts(answers, describing))
     is_stated = commitment.outcome is CommitmentOutcome.STATED
     link = policy_link(commitment.parsed) if is_stated else None
-    policy = around.policies.get(link) if link else None
+    policy = around.policy(link) if link else None
     if policy is not None:
         words = (*commitment.evidence, about_policy(policy))
         commitment = replace(commitment, evidence=words)
-    sent = (*around.earlier, *(answer.seen for answer in answers.values()))
+    sent = (*around.earlier, *answers.values())
     shared = (
         around.control,
         around.control_as_written,
@@ -216,7 +223,7 @@ def judge(answers: AnswersByQuestion, *, context: VerdictContext | None = None) 
         around.own_path,
         policy,
     )
-    answer = access.answer.seen
+    answer = access.answer
     return Verdict(
         ark=answer.ark,
         request_url=answer.request_url,
@@ -282,14 +289,14 @@ def _access(way: Question, answer: AnswerFacts, around: VerdictContext, answers:
     beside = replace(facts_beside(answer, answers, control, neighbours), others=around.other_controls)
     facts = facts_at_landing(beside, around.control_landing)
     if answer is reached_answer(answers):
-        facts = replace(facts, copies=around.copies.get(answer.seen.page_digest or "", 0), described=around.described)
+        facts = replace(facts, copies=around.copies.get(answer.page_digest or "", 0), described=around.described)
     if is_as_written:
         facts = replace(facts, changed_controls=around.changed_controls)
     verdict = OBJECT_RULES.judge(facts)
     rendered = answers.get(Question.RENDERED)
     is_shown = rendered is not None and rendered.asked_url == answer.asked_url
     if rendered is not None and is_shown and is_app_shell(facts):
-        verdict = judge_rendered(verdict, RenderedFacts(rendered, around.control_rendered))
+        verdict = judge_rendered(verdict, rendered, around.control_rendered)
     return ObjectAccess(way, answer, verdict)
 
 
@@ -340,7 +347,7 @@ def _with_evidence(access: ObjectAccess, evidence: Sequence[str], outcome: Objec
 
 def _about_attempts(access: ObjectAccess, earlier: Iterable[Observation]) -> Iterator[str]:
     """Return the number of attempts and the results of the earlier ones, if there was more than one."""
-    answer = access.answer.seen
+    answer = access.answer
     if answer.attempt > 1:
         attempts = [attempt for attempt in earlier if attempt.question is answer.question]
         before = [attempt for attempt in attempts if attempt.attempt < answer.attempt]
@@ -385,7 +392,7 @@ def described_by(answers: AnswersByQuestion) -> Description:
     metadata, describing = judge_inflections(answers, living, None)
     if metadata is None:
         return Description()
-    commitment = COMMITMENT_RULES.judge(CommitmentFacts(answers, metadata, describing))
+    commitment = COMMITMENT_RULES.judge(CommitmentFacts(answers, describing))
     is_stated = commitment.outcome is CommitmentOutcome.STATED
     by = describing[0] if describing else None
     return Description(by, is_stated, policy_link(commitment.parsed) if is_stated else None)
@@ -409,7 +416,7 @@ def _naan_policy(registered: RegistryEntry | None) -> Mapping[str, Any]:
 
 
 def _remarks(answers: AnswersByQuestion, access: ObjectAccess, around: VerdictContext) -> Iterator[str]:
-    asked, answer = answers[Question.OBJECT].seen, access.answer.seen
+    asked, answer = answers[Question.OBJECT], access.answer
     yield from asked.remarks
     if access.way in WAYS:
         yield WAYS[access.way][1]

@@ -121,13 +121,10 @@ def _tables() -> Iterator[str]:
 
 
 def _rules(letter: str, first: int, rules: tuple[VerdictRule[Any, Any], ...]) -> Iterator[str]:
-    """Yield the rows of a group; a group with one outcome for all, or the end of its chain, is one sentence."""
+    """Yield the rows of a group; a group of the ends of chains is one sentence."""
     numbers = f"{letter}{first} to {letter}{first + len(rules) - 1}"
     if all(rule.when == f"its end: {rule.outcome}" for rule in rules):
         yield f"{numbers}: the outcome is the end of the chain ({rules[0].basis})."
-        return
-    if len({rule.outcome for rule in rules}) == 1 < len(rules):
-        yield f"{numbers}: in each case `{rules[0].outcome}`."
         return
     yield "| rule | when | outcome |\n|---|---|---|"
     for number, rule in enumerate(rules, start=first):

@@ -232,7 +232,7 @@ def test_an_answer_can_be_judged_while_others_are_still_to_come() -> None:
     answer = facts(Question.INFO, {"body": "erc: A | B | 1952 | ark:12x45/x5\nerc-support:\nwhat: Not Guaranteed\n"})
     metadata = METADATA_RULES.judge(MetadataFacts(answer, facts(Question.OBJECT, {})))
     assert metadata.outcome in DESCRIBED
-    assert COMMITMENT_RULES.judge(CommitmentFacts({Question.INFO: answer}, metadata)).outcome == "stated"
+    assert COMMITMENT_RULES.judge(CommitmentFacts({Question.INFO: answer}, (Question.INFO,))).outcome == "stated"
 
 
 def test_attempts_are_counted_and_reported() -> None:
