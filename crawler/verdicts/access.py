@@ -246,7 +246,7 @@ _SPECIAL_PAGES = (
         _wall_evidence,
     ),
     *_resolution_rules(
-        "the answer is a log-in page, and the control is refused",
+        "the answer is a log-in page, and the control gets no success",
         lambda facts: facts.answer.asks_to_log_in and facts.is_told_apart,
         lambda facts: "the answer is a log-in page; a name that can't exist is refused",
     ),
@@ -296,13 +296,13 @@ _DOUBTFUL_PAGES = (
         lambda facts: [*_grounds(facts), f"the page is headed {facts.withdrawal_in_heading!r}"],
     ),
     _success(
-        "title or first statement of the page report that nothing was found, and no fact contradicts this",
+        "title or first statement of the page report that nothing was found",
         lambda facts: facts.only_absence is not None,
         ObjectOutcome.UNDETERMINED,
         lambda facts: [*_grounds(facts), f"the page begins with {facts.only_absence!r}"],
     ),
     _success(
-        "a host on the way redirects to its own home page, search form or error page, and no fact contradicts this",
+        "a host on the way redirects to its own home page, search form or error page",
         lambda facts: facts.answer.is_sent_away,
         ObjectOutcome.UNDETERMINED,
         lambda facts: ["a host on the way redirects to its own home page, search form or error page", *_grounds(facts)],
@@ -335,7 +335,7 @@ _DOUBTFUL_PAGES = (
 )
 _WORTH = (
     _success(
-        "the answer is an error record, and no fact contradicts this",
+        "the answer is an error record, and its worth is `resolved`",
         lambda facts: worth(facts) is _YES and facts.answer.is_error_record,
         ObjectOutcome.UNDETERMINED,
         _grounds,
@@ -375,7 +375,7 @@ _REFUSALS = (
         lambda facts: f"the page is about the request, not the name: {facts.answer.words.fault_of_request!r}",
     ),
     _refusal(
-        "the last status is 410 for this name alone, and the page gives no reason in a language with known phrases",
+        "the last status is 410 for this name alone, and the page has sentences, but no known phrase in any of them",
         lambda facts: facts.answer.status == 410 and facts.is_in_unknown_language,
         ObjectOutcome.UNDETERMINED,
         lambda facts: "but its page may explain this in a language whose words arkaudit does not know",
@@ -425,7 +425,7 @@ OBJECT_RULES: RuleTable[ObjectFacts, ObjectOutcome] = RuleTable(
         ),
         RuleGroup("other successes", lambda facts: facts.answer.is_success, _SPECIAL_PAGES),
         RuleGroup(
-            "other successes that count, of pages that neither identify themselves as the ARK's nor describe an object",
+            "other successes whose worth is `resolved`, of pages that neither name this ARK nor describe an object",
             lambda facts: facts.answer.is_success and worth(facts) is _YES and not facts.is_particular,
             _DOUBTFUL_PAGES,
         ),

@@ -39,7 +39,7 @@ $ arkaudit explain ark:12148/btv1b8449691v
 
 The first rule that matches decides the outcome of a service, and the evidence of the verdict gives the reasons. "2020"
 is draft-castelan-ark-uri, "2023" is draft-kunze-ark-38. A *control* is a request for a name that can't exist, at the
-same resolver and NAAN.
+same resolver and NAAN. The *worth* of a success is in the [table at the end](#the-worth-of-a-success).
 
 This page is generated from `crawler/verdicts/` by `make generated`.
 """
@@ -49,6 +49,9 @@ If the object is not reached as written, arkaudit tries other requests. The rule
 that works counts.
 
 {other_ways}
+
+The metadata are requested wherever a success or a refusal (such as 403) was the last answer, also if its page counts as
+an error page; and if a 410 explains why the object is not available. Otherwise they are `not-asked`.
 
 If `[render]` is on, a browser renders an answer that may be an *app shell*: a page with scripts that is the same for the
 control. The same rules judge the rendered page ([usage.md](usage.md#pages-that-need-javascript)).
@@ -135,8 +138,11 @@ def _rules(letter: str, first: int, rules: tuple[VerdictRule[Any, Any], ...]) ->
 def _worth() -> Iterator[str]:
     yield "## The worth of a success\n"
     yield (
-        "The outcome depends on the reply to the control, the number of signs of absence, and the page: *its own page* "
-        "names this ARK or describes an object, *any page* does neither.\n"
+        "The worth depends on the reply to the control, the number of signs of absence, and the page: *its own page* "
+        "names this ARK or describes an object, *any page* does neither. A sign of absence is a title, a beginning of the "
+        "text, or an address at the end of the chain that reports that nothing was found; a title of this kind that is all "
+        "of the text counts twice. So do the page of an idle host, an error record, and the home page of a site at the "
+        "end of the chain count as signs.\n"
     )
     columns = [f"{signs.name.lower()}, {_OWN_PAGE[is_particular]}" for signs, is_particular in _COLUMNS]
     yield f"| the control's reply | {' | '.join(columns)} |\n|{'---|' * (len(columns) + 1)}"
