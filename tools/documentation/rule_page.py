@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from itertools import groupby
 from typing import Any
 
-from crawler.model.observations import CommitmentOutcome, MetadataOutcome, ObjectOutcome
+from crawler.model.observations import FAMILY_OF, CommitmentOutcome, MetadataOutcome, ObjectOutcome
 from crawler.verdicts.access import OBJECT_RULES, WORTH
 from crawler.verdicts.commitment import COMMITMENT_RULES
 from crawler.verdicts.inflection import METADATA_RULES
@@ -97,7 +97,9 @@ def page() -> str:
 def _outcomes() -> Iterator[str]:
     yield "## Outcomes\n"
     for service, outcomes, letters in SERVICES:
-        yield f"### {service}\n\n| outcome | meaning | rules |\n|---|---|---|"
+        has_families = outcomes is ObjectOutcome
+        head = "| outcome | family | meaning | rules |" if has_families else "| outcome | meaning | rules |"
+        yield f"### {service}\n\n{head}\n|{'---|' * (head.count('|') - 1)}"
         for outcome in outcomes:
             rules = [
                 f"{letter}{number}"
@@ -107,7 +109,8 @@ def _outcomes() -> Iterator[str]:
             ]
             words = [when for each, when in WITHOUT_RULES if each is outcome]
             decisive = "; ".join(([", ".join(rules)] if rules else []) + words)
-            yield f"| `{outcome}` | {MEANINGS[service][outcome]} | {decisive} |"
+            family = f" {FAMILY_OF[outcome]} |" if has_families else ""
+            yield f"| `{outcome}` |{family} {MEANINGS[service][outcome]} | {decisive} |"
         yield ""
 
 
