@@ -24,12 +24,7 @@ from reports.languages import FOLDER, NAMES
 TRANSLATED: Final = tuple(code for code in NAMES if code != "en")
 #: Files with sentences, and Babel's methods to extract them.
 _SOURCES: Final = {
-    "reports": [
-        ("**.py", "python"),
-        ("**.j2", "jinja2"),
-        ("tables/tables.toml", "tools.catalogues:extract_tables"),
-        ("languages/vocabulary.toml", "tools.catalogues:extract_vocabulary"),
-    ],
+    "reports": [("**.py", "python"), ("**.j2", "jinja2"), ("**.toml", "tools.catalogues:extract_declared")],
     "arkaudit/features/overview": [("**.py", "python"), ("**.j2", "jinja2")],
     "arkaudit/output": [("reporting.py", "python")],
     "arkaudit/schedules": [("living_issue.py", "python")],
@@ -60,38 +55,30 @@ def extract_sentences() -> Catalog:
     return catalogue
 
 
-def extract_tables(
-    file: BinaryIO, keywords: Collection[str], comment_tags: Collection[str], options: Mapping[str, Any]
-) -> Iterator[tuple[int, str, str, Sequence[str]]]:
-    """Yield the titles, captions, meanings and units in the declarations of tables, for Babel."""
-    for text in _texts_in(tomllib.load(file)):
-        yield 0, "gettext", text, []
-
-
-def _texts_in(declared: Any) -> Iterator[str]:
-    """Yield the texts for readers in nested declarations."""
-    match declared:
-        case dict():
-            yield from (value for name, value in declared.items() if name in _TEXTS and isinstance(value, str))
-            yield from _texts_in(list(declared.values()))
-        case list():
-            for part in declared:
-                yield from _texts_in(part)
-
-
-def extract_vocabulary(
+def extract_declared(
     file: BinaryIO, keywords: Collection[str], comment_tags: Collection[str], options: Mapping[str, Any]
 ) -> Iterator[tuple[int, str, str | tuple[str, str], Sequence[str]]]:
-    """Yield the words of all vocabularies, for Babel."""
-    yield from _sentences_in(tomllib.load(file))
+    """Yield the texts for readers in the declarations of tables, or the words of vocabularies, for Babel."""
+    declared = tomllib.load(file)
+    yield from _sentences_in(list(declared.values()), _TEXTS if "shared" in declared else None)
 
 
-def _sentences_in(words: Mapping[str, Any]) -> Iterator[tuple[int, str, str | tuple[str, str], Sequence[str]]]:
-    for name, value in words.items():
-        if isinstance(value, dict):
-            yield from [(0, "ngettext", (value["one"], value["many"]), [])] if "one" in value else _sentences_in(value)
-        elif name != _TOKEN:
-            yield 0, "gettext", value, []
+def _sentences_in(
+    declared: Any, texts: Collection[str] | None
+) -> Iterator[tuple[int, str, str | tuple[str, str], Sequence[str]]]:
+    """Yield the sentences in nested values: fields with names in *texts*, or all but `_TOKEN`."""
+    match declared:
+        case {"one": one, "many": many}:
+            yield 0, "ngettext", (one, many), []
+        case dict():
+            for name, value in declared.items():
+                if not isinstance(value, str):
+                    yield from _sentences_in(value, texts)
+                elif name in texts if texts else name != _TOKEN:
+                    yield 0, "gettext", value, []
+        case list():
+            for part in declared:
+                yield from _sentences_in(part, texts)
 
 
 def load_catalogue(code: str) -> Catalog:

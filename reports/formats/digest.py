@@ -24,7 +24,7 @@ from reports.languages import ENGLISH, N_, Language
 from reports.languages.display import escape_invisible, escape_invisible_json
 from reports.languages.templates import macros
 from reports.remediation.causes import ADVICE, CAUSE_NAMES, Cause, Fault
-from reports.tables.actions import affected_words, cause_key
+from reports.tables.actions import cause_key
 from reports.tables.changes import FAILING, SEVERITY
 from reports.tables.definitions import records_of, rows_of
 from reports.tables.news import PROBLEM_KINDS, UNREAD, News, failures_after
@@ -218,7 +218,6 @@ def _words(
         ticked=ticked,
         address=quote((digest.page or "").partition("#")[0], safe="%/:?@!$&'()*+,;=~[]"),
         quoted=partial(quote, safe=":/"),
-        affected=affected_words,
         kinds=HEADINGS,
         unread=UNREAD,
         cause_names=CAUSE_NAMES,

@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from reports.tables.definitions import COUNT, MOMENT, NUMBER, SHARE, TRUTH, TableDefinition, records_of
+from reports.tables.definitions import COUNT, DECLARED, MOMENT, NUMBER, SHARE, TRUTH, TableDefinition, records_of
 from reports.tables.report_tables import TABLES, Report
 from reports.tables.summary import summarize
 
@@ -55,22 +55,6 @@ def _plain(value: Any) -> Any:
 def schema() -> dict[str, Any]:
     """Return the JSON Schema of a report, derived from the definitions; published as ``docs/report.schema.json``."""
     texts = {"type": "array", "items": {"type": "string"}}
-    numbers = {"type": "array", "items": {"type": "integer"}}
-    about = {
-        "title": _property_schema("string", "subject and date of the audit, in one line"),
-        "store": _property_schema("string", "name of the store's file"),
-        "run": _property_schema("integer", "number of the run that is reported"),
-        "command": _property_schema("string", "command that started it"),
-        "state": _property_schema("string", "running, finished, interrupted or failed"),
-        "seeds": {**texts, "description": "starting points of the run"},
-        "scope": {**texts, "description": "its limits, in words"},
-        "began": _property_schema("string", "when it began (UTC)"),
-        "ended": _property_schema(["string", "null"], "when it ended (UTC)"),
-        "is_alone": _property_schema("boolean", "true if later checks are left out"),
-        "later_runs": {**numbers, "description": "numbers of later runs whose checks replace its own"},
-        "checked_again": _property_schema("integer", "number of verdicts from later runs"),
-        "sentences": {**texts, "description": "the same in words"},
-    }
     tables = {definition.name: _table_schema(definition) for definition in TABLES}
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -85,17 +69,13 @@ def schema() -> dict[str, Any]:
                 "type": "object",
                 "description": "The subject of the report.",
                 "required": ["title", "store", "sentences"],
-                "properties": about,
+                "properties": DECLARED["audit"],
             },
             "run": {"type": ["object", "null"]},
             "choice": {"type": "object", "additionalProperties": texts},
             "tables": {"type": "object", "required": list(tables), "properties": tables},
         },
     }
-
-
-def _property_schema(kind: str | list[str], description: str) -> dict[str, Any]:
-    return {"type": kind, "description": description}
 
 
 def _table_schema(definition: TableDefinition) -> dict[str, Any]:

@@ -169,24 +169,17 @@ def _add_sheet(book: Any, definition: TableDefinition, table: pd.DataFrame, head
         width = min(max(needed, len(title), 6) + 2, _WIDEST)
         sheet.set_column(place, place, width, styles.get(column.type))
     for number, row in enumerate(rows_of(table.head(rows)), start=1):
-        for place, (value, column) in enumerate(zip(row, definition.columns, strict=True)):
-            _write_cell(sheet, number, place, value, column.type)
+        for place, value in enumerate(row):
+            _write_cell(sheet, number, place, value)
     if rows < len(table):
         sheet.write_string(rows + 1, 0, f"{len(table) - rows:,} more rows: see the other formats")
     sheet.freeze_panes(1, 1)
     sheet.autofilter(0, 0, max(rows, 1), len(definition.columns) - 1)
 
 
-def _write_cell(sheet: Any, number: int, place: int, value: Any, kind: Any) -> None:
-    if value is None:
-        return
-    if kind in (COUNT, NUMBER, SHARE):
-        sheet.write_number(number, place, value)
-    elif kind is TRUTH:
-        sheet.write_boolean(number, place, bool(value))
-    elif kind is MOMENT:
-        sheet.write_datetime(number, place, value.to_pydatetime(warn=False))
-    else:
-        text = str(value)
-        is_short = len(text) <= LONGEST_CELL
-        sheet.write_string(number, place, text if is_short else f"{text[: LONGEST_CELL - 8]} … (cut)")
+def _write_cell(sheet: Any, number: int, place: int, value: Any) -> None:
+    if isinstance(value, str):
+        is_short = len(value) <= LONGEST_CELL
+        sheet.write_string(number, place, value if is_short else f"{value[: LONGEST_CELL - 8]} … (cut)")
+    elif value is not None:
+        sheet.write(number, place, value)

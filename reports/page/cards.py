@@ -19,7 +19,7 @@ from reports.page.letters import ArkProblem, Letter, letter
 from reports.page.shown_tables import Cell, cell_of
 from reports.remediation.causes import ADVICE, CAUSE_NAMES, Cause, Fault
 from reports.store.frames import Frames
-from reports.tables.actions import affected_words, cause_key, contacts
+from reports.tables.actions import cause_key, contacts
 from reports.tables.definitions import ARK, TEXT, URL, records_of
 from reports.tables.wording import FAULT_NAMES, GRADE_NAMES
 
@@ -59,7 +59,6 @@ def card_words(language: Language) -> Any:
         fault_names=FAULT_NAMES,
         grade_names=GRADE_NAMES,
         advices=ADVICE,
-        affected=affected_words,
         as_code=lambda text: code(escape_invisible(text)),
     )
 

@@ -22,7 +22,6 @@ from reports.page.charts import CHART_TABLES, Chart, charts_of
 from reports.page.shown_tables import (
     MOST_LISTED,
     ON_PAPER,
-    TILES,
     TONES,
     TOPICS,
     ShownTable,
@@ -36,7 +35,7 @@ from reports.page.translations import Texts, changes, words_in
 from reports.remediation.causes import ADVICE
 from reports.store.frames import Frames
 from reports.tables.ark_statuses import families
-from reports.tables.definitions import TableDefinition, published, records_of
+from reports.tables.definitions import DECLARED, TableDefinition, published, records_of
 from reports.tables.report_tables import TABLES
 from reports.tables.summary import Summary, summarize
 from reports.tables.wording import CHANGE_NAMES, FAILURE_MEANINGS, FAMILY_MEANINGS, TOKEN_NAMES
@@ -125,7 +124,7 @@ def page_pieces(
         "actions": cards,
         "more_causes": len(tables["causes"]) - len(cards),
         "charts": charts,
-        "comparison": change_lists(tables["changes"]) if frames.since or frames.previous else [],
+        "comparison": change_lists(tables["changes"]) if frames.compared else [],
         "details": [detail.name for detail in DETAILS],
         "topics": [(topic, [parts[name].shown for name in topic.tables]) for topic in TOPICS],
     }
@@ -226,7 +225,7 @@ def _page_values(frames: Frames, tables: Mapping[str, pd.DataFrame], summary: Su
         "audited": summary.scope_sentences(texts),
         "headline": summary.headline(texts),
         "sentences": summary.result_sentences(texts),
-        "tiles": TILES,
+        "tiles": DECLARED["tile"],
         "measures": {row["measure"]: row for row in records_of(tables["summary"])},
         "counts": summary.measures,
         "terms": {**FAMILY_MEANINGS, **FAILURE_MEANINGS},

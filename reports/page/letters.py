@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
-from functools import partial
 
-from crawler.model.observations import Family, ObjectOutcome
+from crawler.model.observations import ObjectOutcome
 from extractors.model.urls import authority_of
-from reports.languages import ENGLISH, N_, Language
+from reports.languages import ENGLISH, Language
 from reports.languages.templates import macros
 from reports.remediation.causes import CAUSE_NAMES, FAULT_OF, Cause, Fault
+from reports.store.run_queries import WORKING
 from reports.tables.wording import OBJECT_MEANINGS
 
 #: Number of ARKs listed in a letter; it states how many more there are.
@@ -73,23 +73,8 @@ def letter(
         sender=sender,
         is_passing=FAULT_OF[cause] is Fault.NOBODY,
         cause_names=CAUSE_NAMES,
-        meaning_of=partial(_meaning, cause=cause),
+        reached={outcome for outcome in WORKING if outcome != ObjectOutcome.WORKS_ELSEWHERE},
+        meanings=OBJECT_MEANINGS,
+        authority_of=authority_of,
     )
     return Letter(words.subject(), words.body())
-
-
-_NOT_AS_CITED = N_("The ARK works, but not as it is cited: only in another form or at another address.")
-_GONE = N_("The server answered that the page is gone.")
-_PAGE_MISSING = N_("The server answered that it does not have this page.")
-
-
-def _meaning(failure: ArkProblem, cause: Cause) -> str:
-    """Return the meaning of an outcome, in words that agree with the rest of the letter about a *cause*."""
-    outcome = ObjectOutcome(failure.outcome)
-    if outcome.family is Family.WORKS and outcome is not ObjectOutcome.WORKS_ELSEWHERE:
-        return _NOT_AS_CITED
-    if outcome is ObjectOutcome.BROKEN and cause is Cause.WITHDRAWN:
-        return _GONE
-    if outcome is ObjectOutcome.BROKEN and authority_of(failure.ended_at or failure.url) != authority_of(failure.url):
-        return _PAGE_MISSING
-    return OBJECT_MEANINGS[outcome]

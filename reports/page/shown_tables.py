@@ -8,13 +8,12 @@ import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import urlencode
 
 import pandas as pd
 
 from crawler.history.ark_status import ArkState, EventKind
 from crawler.model.observations import DESCRIBED, FAMILY_OF, CommitmentOutcome, Family, MetadataOutcome
-from reports.languages import N_, Forms, Language
+from reports.languages import N_, Language
 from reports.languages.display import ColumnType, escape_invisible, heading, link
 from reports.remediation.causes import FAULT_OF, Fault, Grade
 from reports.store.frames import Frames
@@ -74,8 +73,7 @@ def shown_table(definition: TableDefinition, table: pd.DataFrame, frames: Frames
     )
     held = min(len(table), MOST_EMBEDDED)
     nothing = definition.nothing if table.empty else ""
-    is_first = frames.previous is None and frames.since is None
-    if definition.name == "changes" and is_first and table["event"].eq(EventKind.NEW).all():
+    if definition.name == "changes" and not frames.compared and table["event"].eq(EventKind.NEW).all():
         nothing = _FIRST_TIME
     return ShownTable(definition, columns, rows, len(table), held, language.gettext(nothing))
 
@@ -103,37 +101,6 @@ _TONES: Mapping[Any, Family] = {
 #: Every token shown as a badge, with the class of its colour: a family or a grade.
 TONES = {str(token): family.value for token, family in _TONES.items()}
 TONES |= {str(grade): f"grade-{grade}" for grade in Grade}
-
-
-# Tiles: large numbers, each with a link to the rows that it counts.
-
-
-def _arks(column: str, *values: str) -> str:
-    return f"#arks?{urlencode([(column, value) for value in values])}"
-
-
-#: The measures with their names for one and many, family and link. An ARK counts once, so each tile leads to the rows of
-#: just these ARKs.
-TILES = (
-    ("citations", Forms("citation", "citations"), "", "#citations"),
-    ("ARKs", Forms("ARK", "ARKs"), "", "#arks"),
-    *(
-        (f"ARKs: {family}", name, family.value, _arks("ark_family", family))
-        for family, name in (
-            (Family.WORKS, Forms("works", "work")),
-            (Family.FAILS, Forms("fails", "fail")),
-            (Family.UNREACHABLE, Forms("no answer today", "no answer today")),
-            (Family.NOT_JUDGED, Forms("not judged", "not judged")),
-        )
-    ),
-    ("ARKs described", Forms("with metadata", "with metadata"), "", _arks("metadata", *sorted(DESCRIBED))),
-    (
-        "ARKs with a stated commitment",
-        Forms("with a commitment", "with a commitment"),
-        "",
-        _arks("commitment", CommitmentOutcome.STATED),
-    ),
-)
 
 
 # The comparison with an earlier run: lists of ARKs, from the table of changes.

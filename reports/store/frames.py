@@ -158,6 +158,11 @@ class Frames:
     former_causes: pd.DataFrame | None = None
     """One row per ARK and URL that has recovered, with the cause of its last failure, if it was diagnosed."""
 
+    @property
+    def compared(self) -> Frames | None:
+        """The run that this one is compared with: the chosen one, or else the previous one; None without any."""
+        return self.since or self.previous
+
     def __repr__(self) -> str:
         of_store = f"of {self.store!r}" if self.store else "of no store"
         runs = ", ".join(f"run {number}" for number in self.run["run_id"]) or "no run"

@@ -170,15 +170,11 @@ LATEST = select_columns(latest, "latest_id", "ark_id", "request_url", "state", "
 COMPARED_LATEST = select_columns(verdict, "verdict_id", "ark_id", "request_url", "state")
 EVENTS = select_columns(event, ark=ark.c.ark, naan=ark.c.naan)
 #: All runs up to a given one: the runs, their checks, and the status of ARKs.
-JUDGED_RUNS = select_columns(
-    run, "run_id", "started_at", "command", "state", is_suspect=assessment.c.is_suspect, reason=assessment.c.reason
-)
+JUDGED_RUNS = select_columns(run, "run_id", "started_at", is_suspect=assessment.c.is_suspect)
 CHECKS = select_columns(verdict, "run_id", "object", pair=latest.c.latest_id)
 STANDINGS: Selection = {
-    **select_columns(
-        latest, *("ark_id", "state", "checked_at", "first_seen_at", "gone_at"), pair=latest.c.latest_id, ark=ark.c.ark
-    ),
-    **select_columns(verdict, "object", "metadata", "commitment"),
+    **select_columns(latest, *("ark_id", "state", "checked_at", "first_seen_at", "gone_at"), pair=latest.c.latest_id),
+    **select_columns(verdict, "metadata", "commitment"),
     ark.c.naan.label("naan"): WORD,
     latest.c.host.label("host"): WORD,
     func.json_extract(verdict.c.commitment_parsed, "$.level").label("level"): WORD,

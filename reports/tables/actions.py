@@ -10,7 +10,6 @@ from typing import Any
 import pandas as pd
 
 from crawler.history.ark_status import ArkState
-from reports.languages import ENGLISH, Language
 from reports.languages.display import escape_invisible
 from reports.remediation.causes import ADVICE, Fault, grade
 from reports.store.frames import Frames
@@ -78,20 +77,6 @@ def causes(frames: Frames) -> pd.DataFrame:
 def cause_key(row: Mapping[str, Any]) -> str:
     """Return the text that identifies a cause in every report on a store."""
     return escape_invisible("|".join(row[part] or "" for part in _GROUP))
-
-
-def affected_words(citations: int, arks: int, documents: int, language: Language = ENGLISH) -> str:
-    """Return the extent of a cause in words.
-
-    >>> affected_words(3, 2, 1)
-    '3 citations of 2 ARKs in 1 document'
-    """
-    return language.gettext(
-        "{citations} of {arks} in {documents}",
-        citations=language.ngettext("{number} citation", "{number} citations", citations),
-        arks=language.npgettext("citations of", "{number} ARK", "{number} ARKs", arks),
-        documents=language.npgettext("in", "{number} document", "{number} documents", documents),
-    )
 
 
 def arks_of_cause(frames: Frames, key: str) -> frozenset[tuple[str, str]]:

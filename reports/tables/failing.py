@@ -136,8 +136,9 @@ def _with_evidence(frames: Frames, judged: pd.DataFrame, amiss: pd.DataFrame, fi
     # Suggestions of check characters and earlier runs, as far as they worked in this audit.
     proposed = amiss["suggestions"].dropna().str.split(JOINT).explode()
     meant = {proposal["ark"] for proposal in frames.verdicts["did_you_mean"] if isinstance(proposal, dict)}
-    ended = judged.loc[judged["family"].eq(Family.WORKS), ["last_url", "request_url"]].stack()
-    has_moved = amiss["last_good_url"].isin(ended) & ~amiss["last_good_url"].isin(amiss["last_url"])
+    works, earlier = judged["family"].eq(Family.WORKS), amiss["last_good_url"]
+    ended = pd.concat([judged.loc[works, "last_url"], judged.loc[works, "request_url"]])
+    has_moved = earlier.isin(ended[ended.isin(earlier.dropna())]) & ~earlier.isin(amiss["last_url"])
 
     arks = {ark: Ark.parse(ark) for ark in amiss["ark"].unique()}
     asked = zip(hosts_of(amiss["request_url"]), amiss["naan"], strict=True)
@@ -151,7 +152,7 @@ def _with_evidence(frames: Frames, judged: pd.DataFrame, amiss: pd.DataFrame, fi
         pattern_works=led_to.isin(_patterns(led_well)),
         pattern_count=led_to.map(dict(led_to.value_counts())).astype("Int64"),
         suggestion=proposed[proposed.isin({*working, *meant})].groupby(level=0).first(),
-        living_url=amiss["last_good_url"].where(has_moved),
+        living_url=earlier.where(has_moved),
     )
 
 

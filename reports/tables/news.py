@@ -14,7 +14,7 @@ from reports.languages import N_
 from reports.store.frames import Frames
 from reports.tables.ark_statuses import ark_statuses, families
 from reports.tables.changes import FAILING, PROBLEMS, events_to_report, of_family
-from reports.tables.definitions import PAIR, in_order, records_of, rows_of
+from reports.tables.definitions import PAIR, in_order, records_of
 from reports.tables.known import without_known
 
 UNREAD = N_("This run could read no document.")
@@ -71,14 +71,11 @@ def news_of(frames: Frames, *, failures_sent: Mapping[str, str] | None = None, l
     """
     failures_sent = failures_sent or {}
     run = next(records_of(frames.run))
-    compared = frames.since or frames.previous
-    earlier = None if compared is None else next(records_of(compared.run))
+    earlier = None if frames.compared is None else next(records_of(frames.compared.run))
     problems = _problems(frames, is_suspect=bool(run["is_suspect"]))
     ranks = {kind: rank for rank, kind in enumerate(PROBLEM_KINDS)}
-    is_fresh = [
-        rank < ranks.get(failures_sent.get(ark, ""), len(ranks)) for ark, rank in rows_of(problems[["ark", "rank"]])
-    ]
-    fresh = problems[pd.Series(is_fresh, index=problems.index, dtype="bool")]
+    sent = problems["ark"].map({ark: ranks.get(kind) for ark, kind in failures_sent.items()})
+    fresh = problems[problems["rank"] < sent.astype("Int64").fillna(len(ranks))]
     events = events_to_report(frames)
     working = of_family(frames, Family.WORKS)
     recovered = working[working["ark"].isin([*failures_sent])].assign(event=EventKind.RECOVERED.value)

@@ -34,15 +34,23 @@ Measure: TypeAlias = tuple[str, int, str]
 
 #: The measure that counts requests: two audits of the same web may differ in it.
 REQUESTS_SENT = "requests sent"
-#: Documents that were not sent, or not whole: their outcome, and the note of their measure.
-_KEPT_BACK = {
+#: The measures of documents by their outcome, with notes.
+_DOCUMENTS = {
+    "documents read": (DocumentOutcome.READ, "Received and read."),
     "documents blocked": (ObjectOutcome.BLOCKED, "Not sent: a refusal, a robot check or a log-in came in their place."),
     "documents paused": (
         DocumentOutcome.PAUSED,
         "Not sent: a page about a pause or a fault of the site came in their place.",
     ),
     "documents incomplete": (DocumentOutcome.INCOMPLETE, "Cut off on the way; the part that arrived was read."),
+    "documents not readable": (DocumentOutcome.UNREADABLE, "Received, but no reader understands them."),
+    "documents redirected": (
+        DocumentOutcome.REDIRECTED,
+        "Redirected to another of these documents, which is counted separately.",
+    ),
 }
+#: The outcomes that are measured even if no document has them.
+_USUAL = (DocumentOutcome.READ, DocumentOutcome.UNREADABLE, DocumentOutcome.REDIRECTED)
 
 
 def summary(frames: Frames) -> pd.DataFrame:
@@ -84,19 +92,15 @@ def _measures(frames: Frames) -> Mapping[str, tuple[int, str]]:
 
 def _document_measures(frames: Frames) -> Iterator[Measure]:
     counts = Counter(frames.documents["outcome"])
-    read, unreadable = counts[DocumentOutcome.READ], counts[DocumentOutcome.UNREADABLE]
-    redirected, named = counts[DocumentOutcome.REDIRECTED], counts[DocumentOutcome.REFERER]
-    kept_back = [(name, counts[outcome], note) for name, (outcome, note) in _KEPT_BACK.items() if counts[outcome]]
+    named = counts[DocumentOutcome.REFERER]
+    missing = counts.total() - named - sum(counts[outcome] for outcome, _ in _DOCUMENTS.values())
     yield "documents", counts.total(), "Every requested document."
-    yield "documents read", read, "Received and read."
-    yield from kept_back
-    yield ("documents not readable", unreadable, "Received, but no reader understands them.")
-    yield ("documents redirected", redirected, "Redirected to another of these documents, which is counted separately.")
-    missing = counts.total() - read - unreadable - redirected - named - sum(number for _, number, _ in kept_back)
+    for name, (outcome, note) in _DOCUMENTS.items():
+        if counts[outcome] or outcome in _USUAL:
+            yield name, counts[outcome], note
     yield "documents not reached", missing, "Not received."
     if named:
-        note = "Pages that visitors came from according to a log; not requested."
-        yield "documents named in logs", named, note
+        yield "documents named in logs", named, "Pages that visitors came from according to a log; not requested."
 
 
 def _citation_measures(frames: Frames) -> Iterator[Measure]:
@@ -105,7 +109,7 @@ def _citation_measures(frames: Frames) -> Iterator[Measure]:
     note = "Citations of an ARK in a document; a link and its text are one."
     yield "citations", families_of.total(), note
     yield "places", len(mentions), "Places of these citations: link targets, texts, metadata."
-    yield from _family_measures("citations", families_of)
+    yield from _measures_by("citations", FAMILY_MEANINGS, families_of)
     repaired = mentions.loc[mentions["repairs"].fillna("").ne(""), "citation_id"].nunique()
     yield "citations repaired", repaired, "Broken by typesetting or markup, and repaired."
     ambiguous = mentions.loc[mentions["confidence"].eq("ambiguous"), "citation_id"].nunique()
@@ -124,7 +128,7 @@ def _citation_measures(frames: Frames) -> Iterator[Measure]:
 def _ark_measures(frames: Frames) -> Iterator[Measure]:
     standings = ark_statuses(frames)
     yield "ARKs", len(standings), "Distinct ARKs; an ARK with several URLs counts once, with its best outcome."
-    yield from _family_measures("ARKs", Counter(standings["family"]))
+    yield from _measures_by("ARKs", FAMILY_MEANINGS, Counter(standings["family"]))
     described = int(standings["metadata"].isin(DESCRIBED).sum())
     yield ("ARKs described", described, "The provider answers ?info with metadata about the object.")
     committed = int(standings["commitment"].eq(CommitmentOutcome.STATED).sum())
@@ -135,18 +139,12 @@ def _ark_measures(frames: Frames) -> Iterator[Measure]:
     if len(frames.later):
         again = frames.verdicts.loc[later, "ark_id"].nunique()
         yield ("ARKs checked again since", again, "Checked again by later runs; their last verdict counts.")
-    states = Counter(ark_states(frames)["state"])
-    for state, meaning in STATE_MEANINGS.items():
-        if states[state]:
-            yield f"ARKs by status: {state}", states[state], meaning
+    yield from _measures_by("ARKs by status", STATE_MEANINGS, Counter(ark_states(frames)["state"]))
 
 
 def _url_measures(frames: Frames) -> Iterator[Measure]:
-    outcomes = Counter(frames.verdicts["object"])
     yield "URLs", len(frames.verdicts), "Each ARK at each URL where it was cited or requested."
-    for outcome, meaning in OBJECT_MEANINGS.items():
-        if outcomes[outcome]:
-            yield f"URLs: {outcome}", outcomes[outcome], meaning
+    yield from _measures_by("URLs", OBJECT_MEANINGS, Counter(frames.verdicts["object"]))
 
 
 def _question_measures(frames: Frames) -> Iterator[Measure]:
@@ -165,9 +163,11 @@ def _question_measures(frames: Frames) -> Iterator[Measure]:
     yield REQUESTS_SENT, int(sent), note
 
 
-def _family_measures(of: str, families_of: Mapping[str, int]) -> Iterator[Measure]:
-    for family, meaning in FAMILY_MEANINGS.items():
-        yield f"{of}: {family}", families_of.get(family, 0), meaning
+def _measures_by(of: str, meanings: Mapping[Any, str], counts: Mapping[Any, int]) -> Iterator[Measure]:
+    """Yield a measure for each family, or for each token of another vocabulary that occurs."""
+    for token, meaning in meanings.items():
+        if counts[token] or token in FAMILY_MEANINGS:
+            yield f"{of}: {token}", counts[token], meaning
 
 
 SUMMARY = published("summary", summary)
@@ -274,8 +274,7 @@ def summarize(frames: Frames, tables: Mapping[str, pd.DataFrame]) -> Summary:
     changes = tables["changes"]
     changed = changes.groupby(changes["event"].astype("str"))["ark"].nunique()
     day, since = (
-        run.run["started_at"].iloc[0].date() if run and len(run.run) else None
-        for run in (frames, frames.since or frames.previous)
+        run.run["started_at"].iloc[0].date() if run and len(run.run) else None for run in (frames, frames.compared)
     )
     return Summary(
         works,

@@ -73,14 +73,7 @@ def timeline_of(histories: list[list[str | None]], suspect: list[bool]) -> Timel
     """Return the timeline of ARKs with an outcome or None for each run; a run every three days."""
     at = [START + timedelta(days=3 * run) for run in range(8)]
     runs = pd.DataFrame(
-        {
-            "run_id": range(1, 9),
-            "started_at": pd.to_datetime(pd.Series(at)).dt.as_unit("ms"),
-            "command": "check",
-            "state": "finished",
-            "is_suspect": suspect,
-            "reason": "",
-        }
+        {"run_id": range(1, 9), "started_at": pd.to_datetime(pd.Series(at)).dt.as_unit("ms"), "is_suspect": suspect}
     ).astype({column.name: dtype for column, dtype in JUDGED_RUNS.items()})
     rows = [
         (pair, run, outcome)
