@@ -81,24 +81,27 @@ def make_parts(
 
 
 def _answers(futures: Collection[Future]) -> Iterator[tuple[Future, Any]]:
-    """Yield *futures* with their results as they come.
+    """Yield *futures* with their results as they come; the others go on if a part ends all workers that have it.
 
     Raises `DatasetError`, and `UserMistake` for workers of other versions.
     """
     from distributed import KilledWorker, as_completed
 
+    lost: set[str] = set()
     for future, result in as_completed(futures, with_results=True, raise_errors=False):
         if future.status == "finished":
             yield future, result
         elif future.status != "error":
             raise DatasetError("the scheduler is gone")
         elif isinstance(problem := result[1], KilledWorker):
-            first = str(problem.task).rpartition("-")[0]
-            raise DatasetError(f"all workers ended that had the part that begins with {first}")
+            lost.add(str(problem.task).rpartition("-")[0])
         elif isinstance(problem, UserMistake | ModuleNotFoundError):
             raise UserMistake(f"a worker of the cluster can't be used: {problem}")
         else:
-            raise DatasetError(str(problem) if isinstance(problem, DatasetError) else reason_of(problem))
+            raise DatasetError(reason_of(problem))
+    if lost:
+        # A part that waited at a worker is lost with the part that ended it.
+        raise DatasetError(f"all workers ended that had the parts that begin with {', '.join(sorted(lost))}")
 
 
 def call_as(
@@ -118,6 +121,6 @@ def call_as(
     declare(declared)
     add_formats(formats)
     if fingerprint() != expected:
-        differing = "; ".join(entry for entry in fingerprint() if entry not in expected)
+        differing = "; ".join(sorted({*fingerprint()}.difference(expected)))
         raise UserMistake(f"it has {differing}, unlike this command")
     return function(Storage(location), *arguments)

@@ -39,12 +39,13 @@ def inputs_of(places: Iterable[str], out: str) -> tuple[list[InputFile], Mapping
     files = {file.name: file for file in objects if not file.name.startswith(below)}
     for path in seeds.files:
         if own not in path.resolve().parents:
+            name = str(path)
             try:
                 stat = path.stat()
-                files[str(path)] = InputFile(str(path), stat.st_size, str(stat.st_mtime_ns))
+                files[name] = InputFile(name, stat.st_size, str(stat.st_mtime_ns))
             except OSError as problem:
                 # It becomes a row with this reason.
-                files[str(path)] = InputFile(str(path), 0, str(problem.strerror))
+                files[name] = InputFile(name, 0, str(problem.strerror))
     return list(files.values()), seeds.folder_findings
 
 

@@ -66,7 +66,7 @@ _READ_SCHEMA = pa.schema({"encoded": pa.binary(), "whole": pa.list_(pa.binary())
 def read_part(storage: Storage, part: Part, folder: str) -> str:
     """Read *part* unless that is done, and return the name of its file; local paths are relative to *folder*.
 
-    Raises OSError and `DatasetError` if the storage fails.
+    Raises OSError if the storage fails.
     """
     done = f"{READ}/{part.digest}.parquet"
     if storage.is_file(done):
@@ -151,7 +151,7 @@ class DecidedPart:
 def decide_part(storage: Storage, read_file: str, learned: DatasetEvidence) -> DecidedPart:
     """Decide the part in *read_file* by what was *learned*, unless that is done.
 
-    Raises OSError and `DatasetError` if the storage fails.
+    Raises OSError if the storage fails.
     """
     part = digest_of(f"{read_file} {learned.digest}".encode())
     names = {table.name: table_file(table.name, part) for table in DATASET_TABLES}

@@ -44,9 +44,9 @@ def read_epub(data: bytes) -> Reading:
     # The package documents are listed in the container file; without one, they are all `.opf` members.
     listed = (element for element in package.elements(_CONTAINER) if element.name == "rootfile")
     paths = dict.fromkeys(unquote(element.attributes.get("full-path", "")).lstrip("/") for element in listed)
-    rootfiles = [name for name in paths if name in package]
-    rootfiles = rootfiles or [name for name in package.names if name.lower().endswith(".opf")]
-    if package.names and not rootfiles:
+    rootfiles = [name for name in paths if name in package.members]
+    rootfiles = rootfiles or [name for name in package.members if name.lower().endswith(".opf")]
+    if package.members and not rootfiles:
         package.note(Finding("unreadable", "it has no package document; all its pages were read"))
     titles: list[str] = []
     members: dict[str, bool] = {}
@@ -56,7 +56,7 @@ def read_epub(data: bytes) -> Reading:
         titles += _read_metadata(text, elements)
         for member, is_chapter in _listed_members(package, posixpath.dirname(rootfile), elements):
             members.setdefault(member, is_chapter)
-    for name in sorted(package.names, key=natural_order):
+    for name in sorted(package.members, key=natural_order):
         if name.lower().endswith(_CHAPTER_SUFFIXES):
             members.setdefault(name, True)
     encrypted = set(_encrypted_members(package))
@@ -113,11 +113,11 @@ def _listed_members(package: Package, folder: str, elements: list[XmlElement]) -
         if element.name == "item":
             items.setdefault(element.attributes.get("id", ""), element.attributes)
     spine = [element.attributes.get("idref", "") for element in elements if element.name == "itemref"]
-    names = {name.lower(): name for name in package.names}
+    names = {name.lower(): name for name in package.members}
     for item in (*(items[key] for key in spine if key in items), *items.values()):
         media_type = item.get("media-type", "")
         member = member_path(folder, item.get("href", "").partition("#")[0])
-        if member not in package:  # the case of references is often wrong
+        if member not in package.members:  # the case of references is often wrong
             member = names.get(member.lower(), "")
         if member and (media_type in _CHAPTER_TYPES or media_type == _NCX_TYPE):
             yield member, media_type != _NCX_TYPE

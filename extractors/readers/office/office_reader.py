@@ -172,11 +172,11 @@ def _read_opendocument(data: bytes, media_type: str) -> Reading:
     if encrypted:
         package.note(NEEDS_PASSWORD)
     # Metadata, then styles, which define raised text, then content, then that of embedded objects.
-    embedded = [name for name in package.names if name.endswith("/content.xml")]
+    embedded = [name for name in package.members if name.endswith("/content.xml")]
     for name in ("meta.xml", "styles.xml", "content.xml", *embedded):
         if name not in encrypted:
             package.parse(name, part)
-    is_missing = "content.xml" not in package and not encrypted
+    is_missing = "content.xml" not in package.members and not encrypted
     return _reading_of(media_type, package, text, (part.title, None), "content" if is_missing else "")
 
 
@@ -189,7 +189,7 @@ def parts_by_root(package: Package) -> dict[str, str]:
     The root element shows the role of a part. By the standard, the relations and ``[Content_Types].xml`` define it, but
     in a damaged package both may be lost.
     """
-    names = (name for name in package.names if name.lower().endswith(".xml"))
+    names = (name for name in package.members if name.lower().endswith(".xml"))
     return {name: root_name(package.head(name)) for name in sorted(names, key=natural_order)}
 
 
@@ -231,7 +231,7 @@ def _reading_of(
     media_type: str, package: Package, text: RunningText, properties: Properties, missing: str = ""
 ) -> Reading:
     """Return the content of a document; its main part may be *missing*."""
-    if missing and package.names:
+    if missing and package.members:
         package.note(Finding("unreadable", f"it has no {missing}"))
     title, base = properties
     findings = (*package.findings, *text.findings)

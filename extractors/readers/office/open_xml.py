@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from extractors.mentions.possible_labels import may_hold_ark
 from extractors.model.documents import Anchor, Role
 from extractors.readers.markup.xml import local_name
-from extractors.readers.office.package import Relation, XmlElement, by_local_name
+from extractors.readers.office.package import Relation, XmlElement
 from extractors.readers.office.walk import PASSED_OVER, Element, Walk, column_letters, formula_target, number
 from extractors.readers.running_text import RunningText
 
@@ -166,21 +166,21 @@ class MarkupPart(Walk):
             case "instrText":
                 element.shows = self._code() is not None
             case "br":
-                self.write("\f" if by_local_name(attributes).get("type") == "page" else "\n")
+                self.write("\f" if attributes.get("type") == "page" else "\n")
             case "sym":
-                self.write(_symbol(by_local_name(attributes)))
+                self.write(_symbol(attributes))
             case "endnoteRef" | "endnoteReference" | "footnoteRef" | "footnoteReference":
                 self.text.set_apart()
             case "comment" | "endnote" | "footnote":
-                element.location = f"{name}:{by_local_name(attributes).get('id', '')}"
+                element.location = f"{name}:{attributes.get('id', '')}"
             case "hyperlink":
                 element.format |= {"link"}
                 self.open_link(element, self._target(attributes, "anchor"))
             case "fldSimple":
                 element.format |= {"link"}
-                self._read_code(element, by_local_name(attributes).get("instr", ""))
+                self._read_code(element, attributes.get("instr", ""))
             case "fldChar":
-                self._read_field(by_local_name(attributes).get("fldCharType"))
+                self._read_field(attributes.get("fldCharType"))
             case "hlinkClick":  # of a picture
                 self._link_run(element, attributes)
             case "cNvPr" | "docPr":
@@ -199,19 +199,19 @@ class MarkupPart(Walk):
 
     def _read_property(self, name: str, properties: Element, attributes: Mapping[str, str]) -> None:
         """Read one of the *properties* of a run. A raised 3 after an ARK is a footnote mark, not its last character."""
-        run, named = properties.run, by_local_name(attributes)
+        run = properties.run
         assert run is not None
-        visible = sorted(item for item in named.items() if item[0] not in _UNSEEN_PROPERTIES)
+        visible = sorted(item for item in attributes.items() if item[0] not in _UNSEEN_PROPERTIES)
         if visible or name not in _UNSEEN_PROPERTIES:
             run.format |= {f"{name} {visible}"}
         match name:
             case "hlinkClick":
-                self._link_run(properties, named)
-            case "vanish" if _raises(name, named) and not run.is_paragraph:  # within a name, too
+                self._link_run(properties, attributes)
+            case "vanish" if _raises(name, attributes) and not run.is_paragraph:  # within a name, too
                 self.begin_paragraph(run)
-            case "rStyle" if named.get("val") in self._raised:
+            case "rStyle" if attributes.get("val") in self._raised:
                 self.raise_run(run)
-            case "position" | "rPr" | "vertAlign" if _raises(name, named):
+            case "position" | "rPr" | "vertAlign" if _raises(name, attributes):
                 self.raise_run(run)
 
     def raise_run(self, run: Element) -> None:
@@ -223,8 +223,7 @@ class MarkupPart(Walk):
 
     def _target(self, attributes: Mapping[str, str], fragment_name: str) -> str:
         """Return the target of the relation that *attributes* name, with its fragment; empty without a relation."""
-        named = by_local_name(attributes)
-        identifier, fragment = named.get("id", ""), named.get(fragment_name, "")
+        identifier, fragment = attributes.get("id", ""), attributes.get(fragment_name, "")
         relation = self._relations.get(identifier)
         if relation is None:
             return ""
@@ -233,7 +232,7 @@ class MarkupPart(Walk):
 
     def _link_run(self, element: Element, attributes: Mapping[str, str]) -> None:
         """Begin the link of a run in DrawingML, where one link may span several runs, or add that of a picture."""
-        identifier = by_local_name(attributes).get("id", "")
+        identifier = attributes.get("id", "")
         relation, run = self._relations.get(identifier), element.run
         if relation is None or not relation.is_external:
             return
@@ -338,7 +337,8 @@ class SheetPart(MarkupPart):
             case "hyperlink":
                 self._read_link(attributes)
             case _ if name.endswith(("Header", "Footer")):
-                element.pieces, element.at_end = [], self._write_header
+                element.pieces = []
+                element.at_end = lambda text: self.text.write(_HEADER_CODE.sub(" ", text))
                 self.begin_paragraph(element, f"{self._sheet}/{name[-6:].lower()}")
             case _:
                 return super().begin_known(element, attributes)
@@ -357,9 +357,6 @@ class SheetPart(MarkupPart):
             if link is not None and block.role is Role.TEXT and not block.anchors:
                 block = replace(block, anchors=(Anchor(0, len(block.text), link),))
             self.text.blocks[index] = replace(block, seams=()) if block.seams else block  # as in shared strings
-
-    def _write_header(self, text: str) -> None:
-        self.text.write(_HEADER_CODE.sub(" ", text))
 
     def _write_value(self, value: str) -> None:
         """Write the value of a cell, unless it is a number, a Boolean or an error."""

@@ -10,7 +10,6 @@ from functools import lru_cache, partial
 
 from extractors.mentions.possible_labels import may_hold_ark
 from extractors.readers.markup.xml import local_name
-from extractors.readers.office.package import by_local_name
 from extractors.readers.office.walk import PASSED_OVER, Element, Walk, column_letters, formula_target, number
 from extractors.readers.running_text import RunningText
 
@@ -75,14 +74,13 @@ class OpenDocumentPart(Walk):
             return PASSED_OVER
         is_inline = around.shows and name.startswith(("text:", "loext:"))
         element = Element(name, around.location, around.format, shows=is_inline)
-        named = by_local_name(attributes)
-        style = named.get("style-name", "")
+        style = attributes.get("style-name", "")
         if is_inline and (name != "text:span" or style in self._visible):
             self.begin_format(element)
         if around.name == "office:meta":
-            self._begin_value(element, f"meta/{named.get('name') or local_name(tag)}")
+            self._begin_value(element, f"meta/{attributes.get('name') or local_name(tag)}")
         else:
-            self._start(element, named, style)
+            self._start(element, attributes, style)
         if name in _VISIBLE_ATTRIBUTES:
             for value in filter(may_hold_ark, attributes.values()):
                 self.text.add_value(value, element.location)
@@ -110,7 +108,7 @@ class OpenDocumentPart(Walk):
                 self._is_spreadsheet = True
             case "table:table":
                 self._tables.append(_Table(attributes.get("name", "")))
-                element.at_end = self._end_table
+                element.at_end = lambda _: self._tables.pop()
                 if self._is_spreadsheet:
                     element.location = attributes.get("name", "")
             case "table:table-row":
@@ -154,9 +152,6 @@ class OpenDocumentPart(Walk):
                 self._begin_value(element, element.location)
             case _ if name in _CHARACTERS and element.shows:
                 self.text.write(_CHARACTERS[name])
-
-    def _end_table(self, _: str) -> None:
-        self._tables.pop()
 
     def _numbered(self, kind: str) -> str:
         self._counts[kind] += 1

@@ -165,24 +165,17 @@ class Package:
     def __init__(self, data: bytes) -> None:
         self.findings: list[Finding] = []
         self._bytes_left = MOST_BYTES
-        self._members: dict[str, ZipInfo] = {}
+        self.members: dict[str, ZipInfo] = {}
+        """The members by name, in storage order."""
         self._archive = open_zip(BytesIO(data))
         if self._archive is None:
             self.note(Finding("unreadable", "not a ZIP archive, or damaged beyond repair"))
             return
         for member in self._archive.infolist():
             name = _member_name(member.filename)
-            if name in self._members:
+            if name in self.members:
                 self.note(Finding("duplicate-member", f"{printable_name(name)}: the last of this name was read"))
-            self._members[name] = member
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The names of all members, in storage order."""
-        return tuple(self._members)
-
-    def __contains__(self, name: str) -> bool:
-        return name in self._members
+            self.members[name] = member
 
     def head(self, name: str) -> bytes:
         """Return the first bytes of a member; empty if they are missing or encrypted."""
@@ -195,9 +188,9 @@ class Package:
             self.note(Finding("cut-off", f"its members were not read beyond {MOST_BYTES} bytes"))
             return b""
         content, finding = self._content(name, limit)
-        if name in self._members:
+        if name in self.members:
             # A member that decompresses to nothing still costs its stored bytes.
-            self._bytes_left -= min(max(len(content), self._members[name].compress_size), limit)
+            self._bytes_left -= min(max(len(content), self.members[name].compress_size), limit)
         if finding is not None:
             self.note(finding)
         return content
@@ -225,7 +218,7 @@ class Package:
 
     def _content(self, name: str, limit: int) -> tuple[bytes, Finding | None]:
         """Return the first *limit* bytes of a member, or those before damage, and a finding about the rest."""
-        member = self._members.get(name)
+        member = self.members.get(name)
         if self._archive is None or member is None:
             return b"", None
         stored = open_member(self._archive, member, SizeBudget(limit + 1, 1))

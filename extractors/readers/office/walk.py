@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from extractors.readers.office.package import EnoughRead, EventTarget
+from extractors.readers.office.package import EnoughRead, EventTarget, by_local_name
 from extractors.readers.running_text import RunningText
 
 _HYPERLINK_FORMULA = re.compile(r'HYPERLINK\(\s*"(?P<target>(?:[^"]|"")*)"', re.IGNORECASE)
@@ -29,7 +29,7 @@ class Element:
     """True if text directly in it is visible."""
     pieces: list[str] | None = None
     """The text directly in it, for *at_end*; None if that needs none."""
-    at_end: Callable[[str], None] | None = None
+    at_end: Callable[[str], object] | None = None
     is_paragraph: bool = False
     is_apart: bool = False
     """True if its text, such as a raised footnote mark, is separate from the text before and after it."""
@@ -55,7 +55,10 @@ class Walk(EventTarget, ABC):
 
     @abstractmethod
     def begin(self, tag: str, around: Element, attributes: Mapping[str, str]) -> Element:
-        """Return the element that begins in *around*: `PASSED_OVER`, or *around* if it has no meaning of its own."""
+        """Return the element that begins in *around*: `PASSED_OVER`, or *around* if it has no meaning of its own.
+
+        *attributes* are by local name.
+        """
 
     @abstractmethod
     def write(self, text: str) -> None:
@@ -64,7 +67,7 @@ class Walk(EventTarget, ABC):
     def start(self, tag: str, attributes: Mapping[str, str]) -> None:
         """Begin an element."""
         around = self.open[-1]
-        self.open.append(around if around is PASSED_OVER else self.begin(tag, around, attributes))
+        self.open.append(around if around is PASSED_OVER else self.begin(tag, around, by_local_name(attributes)))
 
     def data(self, text: str) -> None:
         """Read a piece of text."""

@@ -36,7 +36,7 @@ def deflate(content):
 @pytest.mark.parametrize("method", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED], ids=["stored", "deflated"])
 def test_members_are_read(method):
     package = Package(zip_archive({"a": b"one" * 5000, "b/c": b""}, method))
-    assert package.names == ("a", "b/c")
+    assert list(package.members) == ["a", "b/c"]
     assert (package.read("a"), package.read("b/c"), package.read("d")) == (b"one" * 5000, b"", b"")
     assert package.head("a") == (b"one" * 5000)[:4096]
     assert package.findings == []
@@ -64,7 +64,7 @@ def test_a_member_that_explodes_is_read_up_to_the_limit(monkeypatch):
 def test_many_members_explode_no_further_than_one(monkeypatch):
     monkeypatch.setattr(packages, "MOST_BYTES", 10_000)
     package = Package(zip_archive({str(number): bytes(4_000) for number in range(10)}))
-    read = [len(package.read(name)) for name in package.names]
+    read = [len(package.read(name)) for name in package.members]
     assert read == [4_000, 4_000, 2_000, *[0] * 7]
     assert set(kinds(package)) == {"cut-off"}
 
@@ -97,7 +97,7 @@ def test_inflating_nothing_at_all_is_bounded_as_well(monkeypatch):
 
 def test_package_without_its_directory_is_unreadable():
     package = Package(local_entry(b"a", deflate(b"x" * 3000)) + b"PK\x01\x02 and no more")
-    assert (package.names, kinds(package)) == ((), ["unreadable"])
+    assert (package.members, kinds(package)) == ({}, ["unreadable"])
 
 
 def test_damage_in_a_member_keeps_text_before_it():
@@ -138,7 +138,7 @@ def test_member_that_is_not_where_it_should_be_costs_only_itself(offset):
 
 def test_names_mean_nothing_to_this_machine():
     package = Package(zip_archive({"../../etc/passwd": "x", "/a": "y", "C:\\b": "z"}))
-    assert [package.read(name) for name in package.names] == [b"x", b"y", b"z"]
+    assert [package.read(name) for name in package.members] == [b"x", b"y", b"z"]
 
 
 def test_a_name_in_a_finding_is_short_and_printable():
@@ -146,6 +146,6 @@ def test_a_name_in_a_finding_is_short_and_printable():
     data = bytearray(zip_archive({name: "one"}, zipfile.ZIP_STORED))
     data[data.index(b"one")] = ord("O")
     package = Package(bytes(data))
-    package.read(*package.names)
+    package.read(*package.members)
     assert package.findings[0].detail.isprintable()
     assert len(package.findings[0].detail) < 200

@@ -1,11 +1,9 @@
 """Datasets on object storage, over HTTP on loopback: the rows of local files, whatever fails."""
 
-import os
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 import boto3
 import pytest
@@ -13,9 +11,8 @@ from moto.server import ThreadedMotoServer
 
 from arkaudit.features.datasets.columns import DATASET_TABLES
 from arkaudit.features.datasets.passes import PARTS
-from arkaudit.features.datasets.storage import DatasetError, Storage, bucket_files, objects_at
+from arkaudit.features.datasets.storage import Storage, bucket_files, objects_at
 from extractors.model.errors import UserMistake
-from tests.real.features.datasets.cutting_proxy import cut_connections
 from tests.real.features.datasets.dataset_world import content_of, make, write_documents
 from tests.real.loopback import run_command
 
@@ -103,30 +100,6 @@ def test_storage_on_objects_has_files_and_folders(bucket: Any) -> None:
     storage.remove("work/a.json")
     with pytest.raises(FileNotFoundError):
         storage.open("work/a.json")
-
-
-@pytest.mark.parametrize("cuts", [1, 1_000])
-def test_a_connection_that_is_lost_in_a_file_is_tried_again_and_no_damage(
-    tmp_path: Path, bucket: Any, monkeypatch: pytest.MonkeyPatch, cuts: int
-) -> None:
-    paths = put_documents(bucket, tmp_path / "papers")
-    make(tmp_path / "here", paths)
-    local = content_of(tmp_path / "here")
-    for rows in local.values():
-        rows[:] = sorted(row.replace(f"{tmp_path}/", "s3://bucket/") for row in rows)
-    server = urlsplit(os.environ["AWS_ENDPOINT_URL"])
-    assert server.port is not None
-    with cut_connections(server.port, r"/papers/1-crawl\.warc\.gz", cuts=cuts) as proxy:
-        monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{proxy.own_port}")
-        bucket_files.cache_clear()
-        if cuts > 1:
-            with pytest.raises(DatasetError, match=r"^OSError: "):
-                make_there(["s3://bucket/papers/"], "s3://bucket/ds")
-            assert f"ds/{PARTS}" not in keys_in(bucket, "ds")
-            proxy.cuts = 0
-        make_there(["s3://bucket/papers/"], "s3://bucket/ds")
-        assert proxy.cut
-        assert rows_there(bucket, "ds", tmp_path) == local
 
 
 def test_a_command_reads_and_writes_there(tmp_path: Path, bucket: Any) -> None:
