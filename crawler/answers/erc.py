@@ -186,7 +186,7 @@ def _span(member: str) -> str | None:
             return None
     if hyphen and first > last:
         return None
-    return first if first == last or not hyphen else squeezed
+    return squeezed
 
 
 def _possible(parts: dict[str, str | None]) -> bool:
@@ -205,8 +205,6 @@ QUESTIONS = ("who", "what", "when", "where")
 #: Maximum number of lines, and of values of one element, that are read.
 MOST_LINES = 5_000
 MOST_VALUES = 500
-#: Maximum number of records of a set that are searched for the requested one.
-MOST_RECORDS = 200
 #: Maximum depth of nested blocks that are read.
 _MOST_NESTED = 4
 
@@ -269,11 +267,6 @@ class Element:
         return self.label.partition("/")[2].strip()
 
     @property
-    def is_local(self) -> bool:
-        """True if the term is the provider's own: such terms begin with a capital (7.4)."""
-        return self.label[:1].isupper() or self.qualifier[:1].isupper()
-
-    @property
     def code_of_missing(self) -> str | None:
         """The code that stands for the whole value, or None."""
         codes = [value.code_of_missing for value in self.values]
@@ -294,14 +287,14 @@ class Segment:
     def answer(self, question: str) -> Element | None:
         """Return the element that answers one of the four questions, or None.
 
-        A plain label comes before a qualified or local one, these before Dublin Core, and a creator before a publisher.
+        A plain label comes before a qualified one, this before Dublin Core, and a creator before a publisher.
         """
         for element in self.elements:
             if element.label == question:
                 return element
-        named = [element for element in self.elements if element.name == question]
-        if named:
-            return min(named, key=lambda element: element.is_local)
+        for element in self.elements:
+            if element.name == question:
+                return element
         for name, meant in _DUBLIN_CORE.get(self.kind, {}).items():
             for element in self.elements if meant == question else ():
                 if name in (element.name, f"{element.name}/{element.qualifier.lower()}"):
@@ -367,7 +360,7 @@ def parse_ercs(text: str) -> tuple[Erc, ...]:
     is_ezid = text.lstrip().startswith("success:")
     for label, value in elements(text):
         value = EZID_ESCAPE.sub(lambda match: unquote(match[0]), value) if is_ezid and label != "erc" else value
-        if builder.begins_another(label) and len(builders) < MOST_RECORDS:
+        if builder.begins_another(label):
             builder = builder.next_builder()
             builders.append(builder)
         builder.add(label, value)
@@ -419,9 +412,6 @@ class _Builder:
         return {element.label for element in self._segments.get(self._kind, ())}
 
     def _open(self, kind: str, value: str) -> None:
-        if kind == "erc" and self._segments.get("erc"):
-            self._is_over = True  # a record beyond the limit
-            return
         self._kind, self._opened, self._is_over = kind, True, False
         self._segments.setdefault(kind, [])
         if re.match(r"who\s*:", value):
@@ -515,7 +505,7 @@ def _unfold(label: str, parts: Sequence[str], nesting: int) -> Iterator[tuple[st
 
 def _block(lines: Sequence[str], nesting: int) -> list[tuple[str, str]]:
     """Return the elements in indented lines if one of them is known, or else none, because a value may contain a colon."""
-    if not lines or not _LABEL.match(lines[0].strip()):
+    if not lines:
         return []
     margin = len(lines[0]) - len(lines[0].lstrip())
     straight = (line[margin:] if not line[:margin].strip() else line.lstrip() for line in lines)

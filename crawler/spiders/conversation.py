@@ -137,16 +137,10 @@ class Case:
     is_guess: bool = False
     """True if it is only such a suggested ARK of another case: then only its object is requested."""
     answers: dict[Question, AnswerFacts] = field(default_factory=dict)
-    is_landing_asked: bool = False
-    """True if it caused a control at the landing host."""
-    is_second_asked: bool = False
-    """True if it caused a second control."""
-    is_rendered: bool = False
-    """True if it was sent to a browser."""
+    opened: set[Question] = field(default_factory=set)
+    """The questions that were sent because of it, controls included."""
     pending: int = 0
     """The number of its unanswered questions, and of answers about other ARKs that it waits for."""
-    asking: set[Question] = field(default_factory=set)
-    """Its unanswered questions."""
     _described: Description | None = None
 
     def add(self, question: Question, answer: AnswerFacts) -> None:
@@ -218,13 +212,11 @@ class Conversation:
         """The last success of each resolver."""
         self._shared = Counter[int]()
         """The number of objects that got the answer of another object, by a hash of its address and title."""
-        self._policies: set[str] = set()
         self._landing_patterns: defaultdict[str, set[str]] = defaultdict(set)
         """The address patterns of redirect targets with a control, by host."""
-        self._with_second_control: set[Hashable] = set()
-        """The neighbourhoods, and the address patterns at landing hosts, with a second control."""
         self._label_forms = LabelForms()
-        self._asked: set[tuple[Neighbourhood, Question]] = set()
+        self._asked: set[tuple[Question, Hashable]] = set()
+        """The questions that are sent once, with the neighbourhood, address pattern or policy that they are about."""
         self._doubles_add_commitment: dict[Neighbourhood, bool | None] = {}
         """True if ``??`` states a commitment that the record at ``?info`` lacks; None until a first answer."""
         self._first_arks: dict[Neighbourhood, Ark] = {}
@@ -254,7 +246,6 @@ class Conversation:
         case = self._cases[observation.request_url]
         self.begun = []
         case.pending -= 1
-        case.asking.discard(observation.question)
         return [*self._next_questions(case, observation, is_last=is_last), *self._finish(case)]
 
     def on_unread(self, observation: Observation) -> list[Outgoing]:
@@ -324,7 +315,7 @@ class Conversation:
         self, case: Case, question: Question, url: str, *, after: Observation | None = None, wait_s: float = 0.0
     ) -> QuestionToSend:
         case.pending += 1
-        case.asking.add(question)
+        case.opened.add(question)
         opened = QuestionToSend(case.ark, case.request_url, question, url, after, wait_s)
         self.begun.append(opened)
         return opened
@@ -376,7 +367,7 @@ class Conversation:
         if following is None or case.is_guess or (not case.readings and reached_answer(case.answers) is None):
             yield from self._render_questions(case)
             return
-        if following in case.asking:  # already sent, when the case was opened as a reading
+        if following in case.opened:  # already sent, when the case was opened as a reading
             return
         if following is Question.OTHER_LABEL:
             self._label_forms.note_attempt(case.first_url, case.answers.get(Question.OBJECT))
@@ -435,20 +426,20 @@ class Conversation:
         All other questions come before, because further answers show more of the page.
         """
         reached = reached_answer(case.answers)
-        if not self._rules.rendering or case.is_rendered or case.is_guess or not case.readings or reached is None:
+        if not self._rules.rendering or Question.RENDERED in case.opened:
+            return
+        if case.is_guess or not case.readings or reached is None:
             return
         neighbourhood = self._neighbourhood(case)
         control = self._controls.get(neighbourhood)
         if control is None:
-            if (neighbourhood, Question.CONTROL) in self._asked and reached.facts.runs_scripts:
+            if (Question.CONTROL, neighbourhood) in self._asked and reached.facts.runs_scripts:
                 self._wait_for(neighbourhood, case)
             return
         if not is_app_shell(facts_beside(reached, case.answers, control)):
             return
-        case.is_rendered = True
         yield self._open_question(case, Question.RENDERED, reached.asked_url)
-        if self._is_new(neighbourhood, Question.CONTROL_RENDERED):
-            self._asked.add((neighbourhood, Question.CONTROL_RENDERED))
+        if self._is_first(Question.CONTROL_RENDERED, neighbourhood):
             yield self._open_question(case, Question.CONTROL_RENDERED, control.asked_url)
 
     # -- other readings
@@ -483,7 +474,7 @@ class Conversation:
     def _awaits_control(self, case: Case) -> bool:
         """Return True if the control that shows the meaning of a case's answer is open."""
         neighbourhood = self._neighbourhood(case)
-        is_asked = (neighbourhood, Question.CONTROL) in self._asked
+        is_asked = (Question.CONTROL, neighbourhood) in self._asked
         is_open = is_asked and neighbourhood not in self._controls
         return is_open and (reached_answer(case.answers) is not None or self._may_be_explained(case))
 
@@ -517,11 +508,11 @@ class Conversation:
         decisive = reached or self._refusal(case)
         if decisive is None:
             return
-        wants_control = question in ACCESS and self._is_new(neighbourhood, Question.CONTROL)
+        wants_control = question in ACCESS and (Question.CONTROL, neighbourhood) not in self._asked
         is_described = question in INFLECTED and described.by is question
-        wants_info = is_described and self._is_new(neighbourhood, Question.CONTROL_INFO)
+        wants_info = is_described and (Question.CONTROL_INFO, neighbourhood) not in self._asked
         policy = described.policy_url
-        if policy is not None and (policy in self._policies or not is_worth_asking(policy)):
+        if policy is not None and ((Question.POLICY_LINK, policy) in self._asked or not is_worth_asking(policy)):
             policy = None
         # Most cases end here, before a name is invented.
         if not (wants_control or wants_info or policy):
@@ -529,21 +520,18 @@ class Conversation:
         control = self._control_url(case, decisive.asked_url)
         if control is None:
             return
-        if wants_control:
-            self._asked.add((neighbourhood, Question.CONTROL))
+        if wants_control and self._is_first(Question.CONTROL, neighbourhood):
             is_second = question is not Question.OBJECT and case.answers[Question.OBJECT].is_reached
             yield self._open_question(case, Question.CONTROL_ELSEWHERE if is_second else Question.CONTROL, control)
-        if wants_info:
-            self._asked.add((neighbourhood, Question.CONTROL_INFO))
+        if wants_info and self._is_first(Question.CONTROL_INFO, neighbourhood):
             yield self._open_question(case, Question.CONTROL_INFO, control + INFLECTIONS[question])
-        if policy is not None:
-            self._policies.add(policy)
+        if policy is not None and self._is_first(Question.POLICY_LINK, policy):
             yield self._open_question(case, Question.POLICY_LINK, policy)
 
     def _landing_control(self, case: Case, question: Question) -> Iterator[QuestionToSend]:
         """Return the control at the landing host, once per address pattern; the resolver's control does not cover it."""
         answer = case.answers[question]
-        is_left_out = question not in ACCESS or case.is_guess or case.is_landing_asked
+        is_left_out = question not in ACCESS or case.is_guess or Question.CONTROL_LANDING in case.opened
         if is_left_out or not answer.is_redirected or not (answer.is_success or answer.may_be_explained):
             return
         url = answer.final_url
@@ -555,7 +543,6 @@ class Conversation:
         if len(patterns) >= PATTERNS_A_HOST or not is_worth_asking(control):
             return
         patterns.add(pattern)
-        case.is_landing_asked = True
         yield self._open_question(case, Question.CONTROL_LANDING, control)
 
     def _second_control(self, case: Case, control: AnswerFacts) -> Iterator[QuestionToSend]:
@@ -565,7 +552,8 @@ class Conversation:
         the address is changed, because it may ignore the part that the first control changed.
         """
         reached, is_landing = reached_answer(case.answers), control.question is Question.CONTROL_LANDING
-        if reached is None or case.is_guess or case.is_second_asked or control.text is None:
+        is_asked = not case.opened.isdisjoint((Question.CONTROL_OTHER, Question.CONTROL_EVERY_PART))
+        if reached is None or case.is_guess or is_asked or control.text is None:
             return
         reply = ObjectFacts(reached, control).reply
         is_every = is_landing and reply is ControlContrast.THE_SAME
@@ -575,15 +563,10 @@ class Conversation:
         url = self._control_url(case, reached.asked_url, is_second=True)
         if is_landing:
             url = landing_control(reached.final_url, is_second=not is_every, every=is_every)
-        if (
-            url is None
-            or subject in self._with_second_control
-            or (is_every and subject == landing_pattern(reached.final_url))
-        ):
+        if url is None or (is_every and subject == landing_pattern(reached.final_url)):
             return
-        self._with_second_control.add(subject)
-        case.is_second_asked = True
-        yield self._open_question(case, Question.CONTROL_EVERY_PART if is_every else Question.CONTROL_OTHER, url)
+        if self._is_first(Question.CONTROL_OTHER, subject):
+            yield self._open_question(case, Question.CONTROL_EVERY_PART if is_every else Question.CONTROL_OTHER, url)
 
     def _wall_control(self, case: Case, question: Question) -> Iterator[QuestionToSend]:
         """Return the control again if another object got the same answer: a log-in may now block all objects."""
@@ -595,7 +578,7 @@ class Conversation:
         is_shared = answer.is_redirected and self._ark_by_end.setdefault(hash((resolver, answer.final_url)), ark) != ark
         if not is_shared and before is not None and before.title == answer.title:
             is_shared = before.ark.base != ark and same_answer(before, answer)
-        if is_shared and (neighbourhood, Question.CONTROL) in self._asked and neighbourhood not in self._controls:
+        if is_shared and (Question.CONTROL, neighbourhood) in self._asked and neighbourhood not in self._controls:
             self._wait_for((neighbourhood, Question.CONTROL_AGAIN), case)
         elif is_shared:
             yield from self._control_again(case)
@@ -629,5 +612,8 @@ class Conversation:
         is_gone = answer.is_answered and answer.status == 404 and ObjectFacts(answer).claim is not None
         return answer if is_gone or answer.may_be_explained else None
 
-    def _is_new(self, neighbourhood: Neighbourhood, question: Question) -> bool:
-        return (neighbourhood, question) not in self._asked
+    def _is_first(self, question: Question, subject: Hashable) -> bool:
+        """Return True if a question about a subject was not sent before; note that it is sent now."""
+        is_first = (question, subject) not in self._asked
+        self._asked.add((question, subject))
+        return is_first

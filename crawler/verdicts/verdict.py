@@ -284,14 +284,16 @@ def decide_access(answers: AnswersByQuestion, around: VerdictContext) -> ObjectA
 def _access(way: Question, answer: AnswerFacts, around: VerdictContext, answers: AnswersByQuestion) -> ObjectAccess:
     written = answers[Question.OBJECT].asked_url
     is_as_written = resolver_or_host(answer.asked_url) == resolver_or_host(written)
-    control = (around.control_as_written if is_as_written else None) or around.control
-    neighbours = around.neighbours if way is Question.OBJECT else 0
-    beside = replace(facts_beside(answer, answers, control, neighbours), others=around.other_controls)
-    facts = facts_at_landing(beside, around.control_landing)
-    if answer is reached_answer(answers):
-        facts = replace(facts, copies=around.copies.get(answer.page_digest or "", 0), described=around.described)
-    if is_as_written:
-        facts = replace(facts, changed_controls=around.changed_controls)
+    is_reached = answer is reached_answer(answers)
+    facts = replace(
+        facts_beside(answer, answers, (around.control_as_written if is_as_written else None) or around.control),
+        neighbours=around.neighbours if way is Question.OBJECT else 0,
+        others=around.other_controls,
+        changed_controls=around.changed_controls if is_as_written else (),
+        copies=around.copies.get(answer.page_digest or "", 0) if is_reached else 0,
+        described=around.described if is_reached else (),
+    )
+    facts = facts_at_landing(facts, around.control_landing)
     verdict = OBJECT_RULES.judge(facts)
     rendered = answers.get(Question.RENDERED)
     is_shown = rendered is not None and rendered.asked_url == answer.asked_url
@@ -300,14 +302,11 @@ def _access(way: Question, answer: AnswerFacts, around: VerdictContext, answers:
     return ObjectAccess(way, answer, verdict)
 
 
-def facts_beside(
-    answer: AnswerFacts, answers: AnswersByQuestion, control: AnswerFacts | None, neighbours: int = 0
-) -> ObjectFacts:
+def facts_beside(answer: AnswerFacts, answers: AnswersByQuestion, control: AnswerFacts | None) -> ObjectFacts:
     """Return the facts of an answer for the object with the *control* and further *answers* at the same address."""
     inflected = [answers[question] for question in INFLECTED if question in answers]
-    url = answer.asked_url
-    again = [other for other in inflected if other.asked_url.partition("?")[0] == url]
-    return ObjectFacts(answer, control, neighbours, again)
+    again = [other for other in inflected if other.asked_url.partition("?")[0] == answer.asked_url]
+    return ObjectFacts(answer, control, again=again)
 
 
 def facts_at_landing(facts: ObjectFacts, landing: AnswerFacts | None) -> ObjectFacts:
@@ -326,17 +325,14 @@ def facts_at_landing(facts: ObjectFacts, landing: AnswerFacts | None) -> ObjectF
     if leads_to_log_in or len(patterns) > 1:
         return facts
     with_landing = replace(facts, control=landing)
-    if not answer.is_success:
+    if not answer.is_success or with_landing.reply in (ControlContrast.ANOTHER, ControlContrast.AT_RANDOM):
         return with_landing
     if with_landing.reply is ControlContrast.REFUSED_THERE:
         is_title_alone = answer.words.is_titled_absent and not answer.words.is_absence_repeated
         is_kept = facts.weight_of_signs is Signs.SEVERAL and not is_title_alone and not with_landing.tombstone
-    elif with_landing.reply in (ControlContrast.ANOTHER, ControlContrast.AT_RANDOM):
-        is_kept = False
     else:
         is_own = answer.is_record or answer.tells_of_object or landing.places_of(answer.ark)
-        is_kept = bool(is_own) and not facts.signs
-        is_kept = is_kept or with_landing.reply is ControlContrast.NOTHING
+        is_kept = with_landing.reply is ControlContrast.NOTHING or (bool(is_own) and not facts.signs)
     return facts if is_kept else with_landing
 
 
