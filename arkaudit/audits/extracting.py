@@ -218,13 +218,13 @@ class ExtractTotal:
         """The totals in one line.
 
         >>> ExtractTotal(read=2, citations=5, repaired=1, in_part=1, unread=["a.pdf"]).words
-        '2 documents read, 1 of them in part, 1 not readable; 5 citations, 1 repaired'
+        '2 documents read, 1 of them in part, 1 not readable; 5 citations, 1 repaired when read'
         """
         documents = f"{count_noun(self.read, 'document')} read"
         in_part = f", {self.in_part:,} of them in part" if self.in_part else ""
         empty = f", {self.empty:,} of them empty" if self.empty else ""
         not_readable = f", {len(self.unread):,} not readable" if self.unread else ""
-        repaired = f", {self.repaired:,} repaired" if self.repaired else ""
+        repaired = f", {self.repaired:,} repaired when read" if self.repaired else ""
         mistyped = f", {len(self.mistyped):,} mistyped" if self.mistyped else ""
         accepted = f"; {count_noun(self.accepted, 'known problem')}" if self.accepted else ""
         citations = count_noun(self.citations, "citation")

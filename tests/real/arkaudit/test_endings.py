@@ -119,7 +119,7 @@ def test_an_extract_names_mistyped_arks_and_the_command_that_asks_for_all(tmp_pa
     mistyped = f"{tmp_path}/a thesis.txt:1: ark:/12148/btv1b8449691w: its check character is wrong; did you mean "
     assert ending_lines(done)[1].startswith(mistyped)
     assert ending_lines(done)[2:] == [
-        "1 document read, 1 not readable; 2 citations, 1 repaired, 1 mistyped",
+        "1 document read, 1 not readable; 2 citations, 1 repaired when read, 1 mistyped",
         f"next: arkaudit run '{tmp_path}/a thesis.txt' {tmp_path}/photo.jpg --contact you@example.org --out report",
     ]
     failing = run_command("extract", tmp_path / "a thesis.txt", "--fail-on", "mistyped", "-q")
