@@ -284,28 +284,18 @@ def with_room_for(pages: int) -> None:
     crawler.store.store._set_pragmas = small
 
 
-def with_a_fault() -> None:
-    """Let our own code stumble over every document that begins with "broken" in this process."""
+def with_trouble() -> None:
+    """Let our own code stumble over documents that begin with "broken", and stay at those that begin with "slow"."""
     read = crawler.spiders.document_reading.inline_extraction
 
-    def faulty(part: ArchiveMember) -> Extraction | None:
+    def troubled(part: ArchiveMember) -> Extraction | None:
         if part.data.startswith(b"broken"):
             raise RuntimeError("a fault of ours")
-        return read(part)
-
-    crawler.spiders.document_reading.inline_extraction = faulty
-
-
-def with_a_pause() -> None:
-    """Let our own code be at every document that begins with "slow" until it is killed, in this process."""
-    read = crawler.spiders.document_reading.inline_extraction
-
-    def slow(part: ArchiveMember) -> Extraction | None:
         if part.data.startswith(b"slow"):
             time.sleep(PATIENCE_S)
         return read(part)
 
-    crawler.spiders.document_reading.inline_extraction = slow
+    crawler.spiders.document_reading.inline_extraction = troubled
 
 
 def is_made(store: Path) -> bool:

@@ -7,7 +7,7 @@ import pytest
 
 from reports.store.frames import load_frames
 from reports.tables.report_tables import Tables
-from tests.real.interrupted import Command, counts, tables, with_a_pause
+from tests.real.interrupted import Command, counts, tables, with_trouble
 from tests.real.library import Page, Web, arks, documents, feed, pdf, record, records, sitemap
 from tests.real.loopback import ON_LOOPBACK, reply, run_command, select
 from tests.real.waiting import rows_if_any, wait_until
@@ -210,7 +210,7 @@ def test_crawl_killed_while_reading_a_redirect_target_ends_the_same(tmp_path: Pa
     with Web({WWW: pages}) as web:
         web.crawl(HOME, "--max-pages", "5", store=whole)
         command = ["crawl", *ON_LOOPBACK, *web.routes, HOME, "--max-pages", "5", "--store", killed]
-        with Command(command, first=with_a_pause) as running:
+        with Command(command, first=with_trouble) as running:
             claimed = f"select state from frontier where url = '{HOME}b' and state = 'claimed'"
             wait_until(lambda: rows_if_any(killed, claimed), "a claim of the page")
             running.kill()

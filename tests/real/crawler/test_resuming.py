@@ -27,8 +27,8 @@ from tests.real.interrupted import (
     local_files,
     sent_requests,
     tables,
-    with_a_fault,
     with_room_for,
+    with_trouble,
 )
 from tests.real.library import feed, record, records
 from tests.real.loopback import ON_LOOPBACK, RawServer, reply, run_command, select
@@ -505,7 +505,7 @@ def test_document_lost_to_an_internal_fault_is_requested_again_twice_then_settle
         return reply(body="broken" if target == "/1" else "<a href='/1'>1</a> <a href='/2'>2</a>")
 
     def crawled() -> tuple[str, dict[str, str]]:
-        with Command(["crawl", *ON_LOOPBACK, server.url, "--store", tmp_path / "a.db"], first=with_a_fault) as running:
+        with Command(["crawl", *ON_LOOPBACK, server.url, "--store", tmp_path / "a.db"], first=with_trouble) as running:
             assert running.exit_code() == 3, running.errors
             assert "a fault of ours" in running.errors
         [(state,)] = select(tmp_path / "a.db", "select state from run")

@@ -21,6 +21,7 @@ def test_secrets_of_proxies_and_of_a_service_are_shown_nowhere(
     service = "mailto://me:$MAIL_PASSWORD@mail.example?to=a@b.example"
     config = load(None, {"notify.urls": [service], "log.file": tmp_path / "a.log"})
     monkeypatch.setattr(sys, "excepthook", sys.excepthook)
+    monkeypatch.setattr("platform.platform", lambda: "a platform")  # the real one may start `uname`
     shown_on_console = io.StringIO()
     console = Console(file=shown_on_console)
     logs.start(config, lambda: console)
