@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import pandas as pd
+import pyarrow as pa
 
 from crawler.history.ark_status import ArkState, EventKind
 from crawler.model.observations import DESCRIBED, FAMILY_OF, CommitmentOutcome, Family, MetadataOutcome
@@ -17,7 +18,7 @@ from reports.languages import N_, Language
 from reports.languages.display import ColumnType, escape_invisible, heading, link
 from reports.remediation.causes import FAULT_OF, Fault, Grade
 from reports.store.frames import Frames
-from reports.tables.definitions import DECLARED, Column, TableDefinition, rows_of, values_of
+from reports.tables.definitions import DECLARED, Column, TableDefinition, arrow_moments, rows_of, values_of
 from reports.tables.wording import TOKEN_NAMES
 
 #: Rows of a table included as HTML, for readers without scripts and for print; the embedded data has more.
@@ -139,22 +140,22 @@ def _pieces(table: pd.DataFrame, columns: tuple[Column, ...]) -> Iterator[str]:
     """Yield the JSON of a table, column by column."""
     yield f'{{"rows":{len(table)},"columns":['
     for number, column in enumerate(columns):
-        lists = {name: values_of(values) for name, values in _content(table[column.name], column).items()}
-        yield ("," if number else "") + json.dumps(lists, ensure_ascii=False, separators=(",", ":"))
+        content = json.dumps(_content(table[column.name], column), ensure_ascii=False, separators=(",", ":"))
+        yield ("," if number else "") + content
     yield "]}"
 
 
-def _content(values: pd.Series, column: Column) -> dict[str, pd.Series]:
+def _content(values: pd.Series, column: Column) -> dict[str, list[Any]]:
     """Return the lists of a column by name."""
     match column.type:
         case ColumnType.MOMENT:
-            return {"v": values.dt.as_unit("ms").astype("int64[pyarrow]")}
+            return {"v": arrow_moments(values).cast(pa.int64()).to_pylist()}
         case ColumnType.TRUTH:
-            return {"v": values.astype("boolean").astype("Int64")}
+            return {"v": values_of(values.astype("boolean").astype("Int64"))}
         case ColumnType.COUNT | ColumnType.NUMBER | ColumnType.SHARE:
-            return {"v": values}
+            return {"v": values_of(values)}
     numbers, texts = pd.factorize(values)
-    return {"d": pd.Series(texts, dtype="str").map(escape_invisible), "i": pd.Series(numbers)}
+    return {"d": list(map(escape_invisible, values_of(pd.Series(texts, dtype="str")))), "i": numbers.tolist()}
 
 
 def table_description(definition: TableDefinition) -> dict[str, Any]:

@@ -143,15 +143,15 @@ def _with_evidence(frames: Frames, judged: pd.DataFrame, amiss: pd.DataFrame, fi
     arks = {ark: Ark.parse(ark) for ark in amiss["ark"].unique()}
     asked = zip(hosts_of(amiss["request_url"]), amiss["naan"], strict=True)
     return amiss.assign(
-        works_at=amiss["ark"].map(working),
+        works_at=map_distinct(amiss["ark"], working.get),
         longer=map_distinct(amiss["ark"], lambda ark: _longer(ark, sorted_arks)),
         shorter=map_distinct(amiss["ark"], lambda ark: next(filter(is_working, _beginnings(arks[ark])), None)),
         whole=map_distinct(amiss["ark"], lambda ark: next(filter(is_working, map(str, arks[ark].implied_arks)), None)),
         host_answers=hosts_of(amiss["last_url"]).isin(hosts_of(answered).unique()),
         naan_known=[pair in known_naans for pair in asked],
-        pattern_works=led_to.isin(_patterns(led_well)),
+        pattern_works=led_to.isin(_patterns(led_well).unique()),
         pattern_count=led_to.map(dict(led_to.value_counts())).astype("Int64"),
-        suggestion=proposed[proposed.isin({*working, *meant})].groupby(level=0).first(),
+        suggestion=proposed[proposed.isin({*working, *meant}.intersection(proposed))].groupby(level=0).first(),
         living_url=earlier.where(has_moved),
     )
 
