@@ -46,12 +46,12 @@ def parse_record(media_type: str | None, text: str, ark: Ark | None = None) -> R
     kind, start = (media_type or "").lower(), text.lstrip()[:1]
     looks_like_json = start in ("{", "[") and "yaml" not in kind and not re.match(r"\[[^\]]*\]\s*\w+:", text)
     if "json" in kind or "javascript" in kind or looks_like_json:
-        return from_json(text)
+        return from_json(text, ark)
     if "turtle" in kind or "n-triples" in kind or _TURTLE.match(text):
         return from_turtle(text)
     if start == "<":
         return None if "html" in kind else from_xml(text.encode("utf-8", "replace"))
-    described = from_yaml(text) if "yaml" in kind or _NESTED.search(text) else None
+    described = from_yaml(text, ark) if "yaml" in kind or _NESTED.search(text) else None
     return described or _anvl(text, ark)
 
 
@@ -140,7 +140,7 @@ def is_textual(media_type: str | None) -> bool:
 
 
 def read_answer(body: bytes, content_type: str | None, ark: Ark | None = None) -> Answer:
-    """Return the facts about a body that is text; of a set of ERCs the one about *ark*. Never raises.
+    """Return the facts about a body that is text; of several records the one about *ark*. Never raises.
 
     >>> answer = read_answer(b"<title>Not found</title><p>Sorry", "text/html; charset=utf-8")
     >>> answer.title, answer.text

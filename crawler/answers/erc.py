@@ -267,6 +267,11 @@ class Element:
         return self.label.partition("/")[2].strip()
 
     @property
+    def is_local(self) -> bool:
+        """True if the term is the provider's own: such terms begin with a capital (7.4)."""
+        return self.label[:1].isupper() or self.qualifier[:1].isupper()
+
+    @property
     def code_of_missing(self) -> str | None:
         """The code that stands for the whole value, or None."""
         codes = [value.code_of_missing for value in self.values]
@@ -287,14 +292,14 @@ class Segment:
     def answer(self, question: str) -> Element | None:
         """Return the element that answers one of the four questions, or None.
 
-        A plain label comes before a qualified one, this before Dublin Core, and a creator before a publisher.
+        A plain label comes before a qualified or local one, these before Dublin Core, and a creator before a publisher.
         """
         for element in self.elements:
             if element.label == question:
                 return element
-        for element in self.elements:
-            if element.name == question:
-                return element
+        named = [element for element in self.elements if element.name == question]
+        if named:
+            return min(named, key=lambda element: element.is_local)
         for name, meant in _DUBLIN_CORE.get(self.kind, {}).items():
             for element in self.elements if meant == question else ():
                 if name in (element.name, f"{element.name}/{element.qualifier.lower()}"):

@@ -22,6 +22,8 @@ from lxml import etree
 
 from crawler.answers.erc import QUESTIONS, Element, Record, Segment, Value
 from crawler.answers.quirks import bare, quirks
+from extractors.find import find_arks
+from extractors.model.ark import Ark
 from extractors.model.decoding import without_surrogates
 
 if TYPE_CHECKING:
@@ -30,8 +32,8 @@ if TYPE_CHECKING:
 
 #: Maximum number of characters of YAML that are parsed: the parser is slow, and a description is short.
 YAML_LIMIT = 2**16
-#: Maximum number of documents in a YAML text that are read.
-_MOST_DOCUMENTS = 200
+#: Maximum number of descriptions in a list that are searched for the requested one.
+_MOST_LISTED = 200
 _SEGMENT = re.compile(r"erc(?:-[a-z]+)?", re.IGNORECASE)
 _DOTTED = re.compile(r"(?P<segment>erc(?:-[a-z]+)?)[.](?P<label>[\w/]+)", re.IGNORECASE)
 #: JSON as the argument of a function (JSONP), or after a guard against that. The pattern never backtracks over white
@@ -62,8 +64,8 @@ def kernel_keys() -> Mapping[str, str]:
     return {key: question for question, keys in vocabulary("kernel").items() for key in keys}
 
 
-def from_json(text: str) -> Record | None:
-    """Return the record in a JSON text, including JSON-LD, or None.
+def from_json(text: str, ark: Ark | None = None) -> Record | None:
+    """Return the record in a JSON text, including JSON-LD; of several the one about *ark*; or None.
 
     >>> from_json('{"title": "A map", "creator": "Rossi"}')
     {'json': {'title': 'A map', 'creator': 'Rossi'}}
@@ -72,13 +74,28 @@ def from_json(text: str) -> Record | None:
     """
     called = _CALL.match(text)
     try:
-        return record_of(json.loads(called["json"] if called else text), "json")
+        return record_of(_own(json.loads(called["json"] if called else text), ark), "json")
     except (ValueError, RecursionError):
         return None
 
 
-def from_yaml(text: str) -> Record | None:
-    """Return the record in a YAML text. Aliases are refused, and scalars are text.
+def _own(value: Any, ark: Ark | None) -> Any:
+    """Return the member of a list of descriptions that names *ark* as its subject, or else the list."""
+    if ark is None or not isinstance(value, list) or len(value) < 2:
+        return value
+    items = (item for item in value[:_MOST_LISTED] if isinstance(item, Mapping))
+    return next((item for item in items if _is_about(item, ark)), value)
+
+
+def _is_about(mapping: Mapping[str, Any], ark: Ark) -> bool:
+    """Return True if a description names *ark* as its subject, also within an ERC."""
+    within = [mapping, *(part for part in mapping.values() if isinstance(part, Mapping))]
+    values = [str(part[key]) for part in within for key in part if plain_key(key) in vocabulary("naming")]
+    return any(mention.ark == ark for value in values for mention in find_arks(value[:2_000]))
+
+
+def from_yaml(text: str, ark: Ark | None = None) -> Record | None:
+    """Return the record in a YAML text; of several the one about *ark*. Aliases are refused, and scalars are text.
 
     >>> from_yaml("erc:\\n  who: Rossi\\n  what: A map\\n  when: 1784\\n")
     {'erc': {'who': 'Rossi', 'what': 'A map', 'when': '1784'}}
@@ -86,8 +103,9 @@ def from_yaml(text: str) -> Record | None:
     if len(text) > YAML_LIMIT:
         return None
     try:
-        documents = list(islice(yaml.load_all(text, Loader=_PlainLoader), _MOST_DOCUMENTS))
-        return record_of(documents[0] if len(documents) == 1 else documents, "yaml")
+        documents = list(islice(yaml.load_all(text, Loader=_PlainLoader), _MOST_LISTED))
+        value = documents[0] if len(documents) == 1 else documents
+        return record_of(_own(value, ark), "yaml")
     except (yaml.YAMLError, ValueError, RecursionError, TypeError):
         return None
 
@@ -114,7 +132,7 @@ def record_of(value: Any, kind: str) -> Record | None:
         return segments if any(any(story.values()) for story in segments.values()) else None
     if _is_registry(mapping):
         return {"registry": _strings(mapping)}
-    if _is_error(mapping):
+    if _is_error(mapping) or (isinstance(value, Mapping) and _is_error(value)):
         return {"error": _strings(mapping)}
     keys = {plain_key(key) for key, inner in mapping.items() if inner}
     foreign = [key for key in keys if _question_of(key) is not None]
@@ -411,11 +429,11 @@ def from_xml(markup: bytes, *, enough: int = ENOUGH_ANSWERS) -> Record | None:
         return {"error": {"error": _text_of(root)}}
     if name in vocabulary("no_records"):
         return None
-    described = _rdf_record(_first(_statements(root)))
+    described = _rdf_record(dict(_first(_statements(root))))
     if described is not None:
         return described
     leaves = ((_local(element), _text_of(element)) for element in root.iter("*") if not len(element))
-    plain = {key: value for key, value in _first(leaves).items() if key in kernel_keys()}  # without a namespace
+    plain = {key: value for key, value in _first(leaves) if key in kernel_keys()}  # without a namespace
     return {"rdf": plain} if len(kernel(plain)) >= enough else None
 
 
@@ -486,8 +504,8 @@ def _readable(graph: rdflib.Graph, value: Any) -> str:
 def _statements(root: Any) -> Iterator[tuple[str, str]]:
     """Return the values under the names of well-known vocabularies, with their Dublin Core names."""
     for number, element in enumerate(root.iter("*")):
-        if number > MOST_ELEMENTS:
-            return
+        if number > MOST_ELEMENTS or not isinstance(element.tag, str):
+            continue
         about = element.get(f"{{{RDF}}}about")
         if about:
             yield "@id", about
@@ -518,13 +536,13 @@ def _text_of(element: Any) -> str:
     return " ".join("".join(element.itertext()).split())[:VALUE_CHARS]
 
 
-def _first(statements: Iterator[tuple[str, str]]) -> dict[str, str]:
+def _first(statements: Iterator[tuple[str, str]]) -> Iterator[tuple[str, str]]:
     """Return the first statement of each kind that has a value."""
-    first: dict[str, str] = {}
+    visited: set[str] = set()
     for name, text in statements:
-        if name and text:
-            first.setdefault(name, encodable(text))
-    return first
+        if name and text and name not in visited and len(visited) < _MOST_KEYS:
+            visited.add(name)
+            yield name, encodable(text)
 
 
 def _rdf_record(values: Mapping[str, str]) -> Record | None:
