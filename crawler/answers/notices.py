@@ -122,6 +122,11 @@ class PageWords:
         """True if the text is short enough for a notice."""
         return len(self.text) < NOTICE_CHARS
 
+    @property
+    def is_one_message(self) -> bool:
+        """True if the text, without the title, is as short as one message."""
+        return len(self.body) <= _FEW_WORDS_CHARS
+
     @cached_property
     def title_parts(self) -> tuple[str, ...]:
         """The parts of its title: the page's own, the site's."""

@@ -213,7 +213,7 @@ class ObjectFacts:
     def asks_everybody_to_log_in(self) -> bool:
         """True if it is a log-in page, or if a page of few words with a password field is the same for any name."""
         answer = self.answer
-        is_form = answer.facts.asks_password and answer.words.is_short and not self.signs
+        is_form = answer.facts.asks_password and answer.words.is_one_message and not self.signs
         return answer.asks_to_log_in or (is_form and self.reply is ControlContrast.THE_SAME)
 
     @cached_property
@@ -418,7 +418,7 @@ class ObjectFacts:
         parts = [plain(part).strip() for part in _TOMBSTONE_PARTS.split(answer.title or "")]
         matches = ((part, phrases.match(part)) for part in parts)
         titled = next((part for part, match in matches if match and match.end == len(part)), None)
-        if titled is None or not answer.own_places:
+        if titled is None or not answer.own_places or answer.tells_of_object or self._is_retraction(titled):
             return None
         is_title_of_picture = answer.words.says_other(self.own_words) and not self._is_confirmed(titled)
         return None if is_title_of_picture else answer.title

@@ -10,13 +10,15 @@ from hypothesis import strategies as st
 from crawler.answers.answer import parse_record, read_answer
 from crawler.answers.erc import MISSING, QUESTIONS, decode, missing_code, parse_dates, parse_erc, parse_value
 from crawler.answers.structured import from_turtle, from_xml, from_yaml
+from extractors.model.ark import Ark
 from tests.growth import LINEAR, growth
 from tests.vectors import vectors
 
 
 @pytest.mark.parametrize("vector", vectors("records"))
 def test_record(vector: dict[str, Any]) -> None:
-    assert parse_record(vector.get("type", "text/plain"), vector["text"]) == vector["record"]
+    ark = Ark.parse(vector["ark"]) if "ark" in vector else None
+    assert parse_record(vector.get("type", "text/plain"), vector["text"], ark) == vector["record"]
 
 
 @pytest.mark.parametrize("vector", vectors("erc"))
