@@ -16,7 +16,16 @@ from crawler.answers.answer import is_textual
 from crawler.answers.claims import Subject, declares, linked_arks, statement_in, subject_of
 from crawler.answers.erc import QUESTIONS, says_something
 from crawler.answers.notices import PageWords, is_fault, sure_words
-from crawler.answers.quirks import absent_address, is_home_page, is_log_in, is_search, is_sent_away, leads_back, quirks
+from crawler.answers.quirks import (
+    absent_address,
+    is_absent_path,
+    is_home_page,
+    is_log_in,
+    is_search,
+    is_sent_away,
+    leads_back,
+    quirks,
+)
 from crawler.answers.structured import kernel, kernel_keys
 from crawler.model.observations import ChainEnd, ObjectOutcome, Observation, Question
 from crawler.model.resolving import REFUSING_STATUSES, SUCCESSES, same_host
@@ -123,20 +132,19 @@ class AnswerFacts(Observation):
         Also empty are records whose labels have no values, and short XML and JSON without any letter or record: the
         number of hits, a version.
         """
-        if not self.is_success or self.status in WITHOUT_BODY:
-            return False
         media_type = self.media_type or ""
-        if media_type == "text/plain" and self.text is not None and not self.text.strip():
+        if self.is_success and media_type == "text/plain" and self.text is not None and not self.text.strip():
             return True
         is_data = media_type.endswith(("xml", "json")) and not media_type.startswith(("image/", "application/xhtml"))
         is_short = (self.body_bytes or 0) <= _EMPTY_DATA_BYTES
         has_letters = self.text is None or any(map(str.isalpha, self.text))
         is_mere_number = is_data and is_short and not has_letters and not self.record
-        if self.words.is_unset or self.facts.is_unfilled or is_mere_number:
+        if self.is_success and (self.words.is_unset or self.facts.is_unfilled or is_mere_number):
             return True
         is_read = self.body_complete and is_textual(self.media_type)
         is_declared = self.headers.get("Content-Length") == "0"
-        return (is_read and self.body_bytes == 0) or (is_declared and not self.body_bytes)
+        is_none = (is_read and self.body_bytes == 0) or (is_declared and not self.body_bytes)
+        return self.is_success and is_none and self.status not in WITHOUT_BODY
 
     @property
     def only_refreshes(self) -> bool:
@@ -296,6 +304,8 @@ class AnswerFacts(Observation):
             signs.append(f"the chain ends at {self.absent_address!r}")
         elif self._ends_at_home_page:
             signs.append("the chain ends at the home page of a site")
+        if self.refresh and is_absent_path(self.refresh):
+            signs.append(f"the page refreshes to {self.refresh!r}")
         return tuple(signs)
 
     @cached_property
@@ -304,8 +314,12 @@ class AnswerFacts(Observation):
 
         A host does so if it is parked or idle, or if it redirects to its home page or a search.
         """
+        if self.is_record or self.tells_of_object:
+            return False
         if self.is_search and self.ark.name not in split_url(self.final_url).query:
             return True
+        if not self.signs_of_absence:
+            return False
         words = self.words
         if self._ends_at_home_page or words.is_titled_absent or words.is_only_fault:
             return True
@@ -380,6 +394,11 @@ class AnswerFacts(Observation):
         if self.own_places:
             return None
         return next((str(ark) for ark, where in self._named_arks if declares((where,))), None)
+
+    @property
+    def is_linked_to_ark(self) -> bool:
+        """True if a Link header declares that it describes the requested ARK (2023, 5.2)."""
+        return self.ark in self._linked_arks
 
     @cached_property
     def is_about_ark(self) -> bool:

@@ -250,10 +250,11 @@ class MetadataFacts:
         # Pages of services have an author, a date and an address too: forms, reports, statistics.
         if len(answers) < ENOUGH_ANSWERS or "what" not in labels:
             return False
+        is_named = answer.is_linked_to_ark or bool(answer.facts.places_of(str(answer.ark)))
         is_refused = self.control is not None and self.control.is_answered and not self.control.is_success
         # A home page describes no object, whichever ARK leads to it.
         is_particular = is_refused and answer.ark.name in answer.final_url
-        return bool(answer.own_places) or is_particular or answer.ark.name in (answer.text or "")
+        return is_named or is_particular or answer.ark.name in (answer.text or "")
 
     @property
     def labelled_answers(self) -> dict[str, str]:

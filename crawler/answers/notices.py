@@ -77,7 +77,7 @@ _PROGRAM_ERROR = re.compile(
 _ERROR_STATUS = re.compile(r"(?<!\w)[45]\d\d(?!\w)")
 #: The reason phrases of errors, by status; the last ones are those of servers and of other versions of Python.
 _REASONS = (
-    *((str(status.value), plain(status.phrase)) for status in HTTPStatus if status != 404),
+    *((str(status.value), plain(status.phrase)) for status in HTTPStatus if status >= 400 and status != 404),
     ("401", "authorization required"),
     ("403", "access denied"),
     ("413", "content too large"),
@@ -172,8 +172,9 @@ class PageWords:
 
     @cached_property
     def is_closed_in_region(self) -> bool:
-        """True if the page is short and is not shown in our region."""
-        return self.is_short and quirks().regional.is_in_plain(self.notice)
+        """True if the page is short and is not shown in our region, and reports no other absence."""
+        is_regional = self.is_short and quirks().regional.is_in_plain(self.notice)
+        return is_regional and not quirks().not_found.is_in_plain(self.beginning)
 
     @cached_property
     def absence(self) -> str | None:
@@ -254,12 +255,12 @@ class PageWords:
     @cached_property
     def is_loading(self) -> bool:
         """True if the page has no text, or only a message about loading, and its title reports no error."""
-        if is_fault(self.title) or says_not_found(self.title):
+        if self.is_titled_absent or is_fault(self.title) or says_not_found(self.title):
             return False
         body, vocabulary = plain(self.body), quirks()
         if not any(map(str.isalnum, body)):
             return True
-        if not vocabulary.loading.is_in_plain(body):
+        if not vocabulary.loading.is_in_plain(body) or _absence(body) is not None or "404" in body:
             return False
         rest = _without(body, (vocabulary.loading, 0), (vocabulary.this_object.filler, 0))
         return sum(map(str.isalpha, rest)) <= 2 * _FEW_LETTERS
@@ -328,13 +329,14 @@ class PageWords:
         """
         named = (*self.title_parts[:1], *self.headings[:1])
         words = next(filter(_SERVER_STATUS.fullmatch, map(plain, named)), None) or self._status_with_reason
+        number = words[:3] if words else None
         if words is None and self.absence is None:
             absent = chain(quirks().not_found.in_plain(self.beginning), quirks().not_available.in_plain(self.beginning))
             words = next((phrase.words for phrase in absent if _is_of_site(self.beginning, phrase)), None)
         if words is None or not self.is_short:
             return None
-        rest = _ERROR_STATUS.sub(" ", plain(self.body).replace(words, " "))
-        return None if self.says_more(rest) else words
+        rest = plain(self.body).replace(words, " ")
+        return None if self.says_more(rest.replace(number, " ") if number else rest) else words
 
     @property
     def _fault_as_name(self) -> str | None:
@@ -360,11 +362,12 @@ class PageWords:
     def _instead_of_absence(self, phrases: Phrases) -> str | None:
         if not self.is_short or quirks().not_found.is_in_plain(self.beginning):
             return None
-        stated = (
-            phrase.words
+        found = (
+            phrase
             for phrase in phrases.in_plain(self.beginning)
             if _is_sure(self.beginning, phrase) and not self._is_after_object(self.beginning[: phrase.start])
         )
+        stated = (phrase.words for phrase in found if not self.beginning.startswith("?", phrase.end))
         return next((words for words in stated if not self._is_title_of_old_object(words)), None)
 
     def _is_after_object(self, lead: str) -> bool:
@@ -395,10 +398,10 @@ class PageWords:
 
     @cached_property
     def is_titled_log_in(self) -> bool:
-        """True if a part of the title is like the title of a log-in page, with few other letters."""
+        """True if a part of the title begins or ends like the title of a log-in page, and has few other letters."""
         login = quirks().login
         return any(
-            len(part) - (said.end - said.start) <= _MORE_OF_TITLE
+            len(part) - (said.end - said.start) <= _MORE_OF_TITLE and (said.start == 0 or said.end == len(part))
             for part in TITLE_PARTS.split(plain(self.title))
             for said in chain(login.title.in_plain(part), login.choice.in_plain(part))
         )
@@ -406,7 +409,8 @@ class PageWords:
     @property
     def is_choice_of_institution(self) -> bool:
         """True if the page has a log-in title, and asks for the institution of the reader."""
-        return self.is_titled_log_in and quirks().login.choice.is_in_plain(self._beside_title(self.text))
+        asks = self.is_short and quirks().login.choice.is_in_plain(self._beside_title(self.text))
+        return asks and self.is_titled_log_in
 
     # -- comparison with the control's page
 
@@ -625,7 +629,7 @@ def says_not_found(text: str) -> str | None:
     if phrase:
         return phrase.words
     folded = plain(text)
-    number = _404_TITLE.match(folded)
+    number = _404_TITLE.match(folded) if len(folded) < 120 else None
     return number[0].strip() if number else None
 
 

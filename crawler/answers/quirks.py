@@ -591,6 +591,11 @@ def absent_address(url: str) -> str | None:
     return None
 
 
+def is_absent_path(url: str) -> bool:
+    """Return True if the path of a URL or of a reference is that of an error page, whatever its query."""
+    return quirks().address.absent_path.search(url.partition("?")[0]) is not None
+
+
 def is_search(url: str) -> bool:
     """Return True if a URL is that of search results: many sites search for unknown names.
 
