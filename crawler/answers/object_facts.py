@@ -29,7 +29,7 @@ from crawler.model.observations import ObjectOutcome
 from crawler.model.resolving import path_of_resolver, same_host
 from extractors.model.ark import Ark
 from extractors.model.normalize import LABEL, NotAnArk
-from extractors.model.urls import authority_of
+from extractors.model.urls import authority_of, split_url
 
 #: This number of other ARKs at the same URL supports another sign. It proves nothing: one page may serve many objects.
 MANY_NEIGHBOURS = 2
@@ -44,6 +44,7 @@ _YEAR = re.compile(r"[^.;|\u00a9]{0,120}?\b(?:19|20)\d\d\b")
 #: The usual offer of a file: "Download PDF (412 kB)".
 _FILE = re.compile(r"\bpdf\b|\bepub\b|\d\s?(?:[kmg]i?b|[kmg]o)\b")
 _PARTS = re.compile(r"[.,;()!?](?=\s|\Z)|(?<=\s)\(")
+_TOMBSTONE = re.compile(r"/tombstones?(?:/|\.\w+\Z|\Z)", re.IGNORECASE)
 #: Separators in the title of a tombstone: those of any title, and a colon after a label ("Withdrawn: a dataset").
 _TOMBSTONE_PARTS = re.compile(r"(?:(?<!\s)\s++)?+[|:\u2013\u2014\u00b7]\s|\s-\s|\s:|\Z")
 #: Maximum distance between words about a region and the thing that is not shown there.
@@ -116,7 +117,7 @@ class ObjectFacts:
     def reply(self) -> ControlContrast:
         """The reply to the control, compared with the object's answer."""
         answer, control = self.answer, self.control
-        if control is None:
+        if control is None or not control.is_answered:
             return ControlContrast.NOTHING
         if not control.is_success:
             if control.outcome not in _REFUSED:
@@ -157,12 +158,16 @@ class ObjectFacts:
         one, other = self.answer, control
         if same_answer(one, other):
             return True
+        if self.answer.tells_of_object and self.answer.kernel_values != control.kernel_values:
+            return False
         if self.answer.words.is_titled_absent and self.answer.words.says_more(self.own_words):
             return False  # an object may be called so
         absence, other_absence = self.answer.words.absence, control.words.absence
-        if absence is None or other_absence is None:
+        if absence is None and other_absence is None:
             is_one_place = one.final_url.partition("?")[0] == other.final_url.partition("?")[0]
-            return absence is other_absence and one.is_search and other.is_search and is_one_place
+            return self.answer.is_search and control.is_search and is_one_place
+        if absence is None or other_absence is None:
+            return False
         return same_page(absence, other_absence, last_part(one.asked_url), last_part(other.asked_url))
 
     def _is_made_up(self, other: AnswerFacts) -> bool:
@@ -202,7 +207,7 @@ class ObjectFacts:
         is_bare = words.is_short and not answer.is_record and not answer.kernel_values
         if not is_bare or len(self.described) < ENOUGH_DESCRIBED:
             return None
-        return words.known_phrase
+        return words.known_phrase or quirks().tombstone.first_in(plain(". ".join((words.title, *words.headings))))
 
     @property
     def is_told_apart(self) -> bool:
@@ -214,7 +219,8 @@ class ObjectFacts:
         """True if it is a log-in page, or if a page of few words with a password field is the same for any name."""
         answer = self.answer
         is_form = answer.facts.asks_password and answer.words.is_one_message and not self.signs
-        return answer.asks_to_log_in or (is_form and self.reply is ControlContrast.THE_SAME)
+        is_everybodys = is_form and self.reply is ControlContrast.THE_SAME and not self.is_particular
+        return answer.asks_to_log_in or is_everybodys
 
     @cached_property
     def challenge(self) -> str | None:
@@ -225,10 +231,10 @@ class ObjectFacts:
         if answer.challenge or control is None:
             return answer.challenge
         paths = {one.final_url.partition("?")[0] for one in (answer, control)}
-        if answer.leads_back and len(paths) == 1:
+        if answer.leads_back and control.leads_back and len(paths) == 1:
             return "a page on the way to any object"
         title = answer.challenge_in_title
-        return title if control.challenge_in_title == title else None
+        return title if control.challenge_in_title == title and not self.declares_itself else None
 
     # -- the subject of the page
 
@@ -236,7 +242,7 @@ class ObjectFacts:
     def unechoed_own_places(self) -> tuple[str, ...]:
         """The places in which it names its own ARK, except those where the control's page names the control."""
         places = self.answer.own_places
-        if self.control is None:
+        if self.control is None or not places:
             return places
         try:
             echoed = self.control.places_of(Ark.parse(self.control.asked_url))
@@ -263,8 +269,9 @@ class ObjectFacts:
     def signs(self) -> tuple[str, ...]:
         """The signs, in words, that it is an error page."""
         signs, words = self.answer.signs_of_absence, self.answer.words
-        is_from_elsewhere = self.reply is ControlContrast.REFUSED_BEFORE and not self.answer.own_places
-        if not is_from_elsewhere or not words.is_all_absence:
+        if not signs or self.answer.own_places or self.reply is not ControlContrast.REFUSED_BEFORE:
+            return signs
+        if not words.is_all_absence or words.says_more(words.body):
             return signs
         return (*signs, "the page reports this about the requested object, and has little other text")
 
@@ -298,8 +305,10 @@ class ObjectFacts:
     def is_page_of_unknown_host(self) -> bool:
         """True if the control does not cover the answering host, and it is not the ARK of a site."""
         answer = self.answer
+        if self.is_site:
+            return False
         is_moved = answer.is_redirected or answer.words.is_titled_absent or answer.words.unused_host is not None
-        return is_moved and not self.is_site and self.reply in (ControlContrast.REFUSED_BEFORE, ControlContrast.NOTHING)
+        return is_moved and self.reply in (ControlContrast.REFUSED_BEFORE, ControlContrast.NOTHING)
 
     @cached_property
     def only_absence(self) -> str | None:
@@ -313,7 +322,8 @@ class ObjectFacts:
         words = self.answer.words
         if words.is_only_fault:
             return words.body.strip()
-        if words.is_short and words.unused_host and not self.is_page_of_unknown_host:
+        is_idle = words.is_short and not words.says_more(self.own_words) and not self.is_page_of_unknown_host
+        if is_idle and words.unused_host:
             return words.unused_host
         is_compared = self.reply in (ControlContrast.REFUSED_THERE, ControlContrast.ANOTHER)
         may_be_title = words.is_titled_by_word and is_compared and words.says_more(self.own_words)
@@ -359,7 +369,7 @@ class ObjectFacts:
         answer = self.answer
         said = answer.words.withdrawals(self.own_words, answer.ark.name, self._control_words)
         words = next((withdrawal.words for withdrawal in said if withdrawal.place != "text"), None)
-        if words is None or not answer.words.is_short or OLD_YEAR.search(answer.words.text):
+        if words is None or answer.is_record or not answer.words.is_short or OLD_YEAR.search(answer.words.text):
             return None
         return None if self._is_standard(words) or self._is_retraction(words) else words
 
@@ -392,11 +402,11 @@ class ObjectFacts:
 
     @cached_property
     def tombstone(self) -> str | None:
-        """The title or sentence by which a success has the form of a repository's tombstone, or None.
+        """The address, title or sentence by which a success has the form of a repository's tombstone, or None.
 
-        For example the title "EZID : unavailable :" on a page that names its ARK, with any reason.
+        For example ``/tombstone/id/ark:/12148/btv1b84`` with the title "EZID : unavailable :", with any reason.
         """
-        return self._unavailable or self._tombstone_by_title
+        return self._unavailable or self._tombstone_by_form
 
     @property
     def _unavailable(self) -> str | None:
@@ -408,26 +418,33 @@ class ObjectFacts:
             return None
         for sentence in sentences(self.own_words):
             for this in vocabulary.this_object.this_object.finditer(sentence):
-                if absence := next(vocabulary.not_available.in_plain(sentence[this.end() :]), None):
+                absence = next(vocabulary.not_available.in_plain(sentence[this.end() :]), None)
+                if absence and absence.start < _BEFORE_CHARS // 3:
                     return sentence[this.start() : this.end() + absence.end]
         return None
 
     @property
-    def _tombstone_by_title(self) -> str | None:
+    def _tombstone_by_form(self) -> str | None:
         answer, phrases = self.answer, quirks().tombstone
         parts = [plain(part).strip() for part in _TOMBSTONE_PARTS.split(answer.title or "")]
         matches = ((part, phrases.match(part)) for part in parts)
         titled = next((part for part, match in matches if match and match.end == len(part)), None)
-        if titled is None or not answer.own_places or answer.tells_of_object or self._is_retraction(titled):
+        path = split_url(answer.final_url).path if answer.is_redirected else ""
+        says_so = titled or (answer.words.is_short and phrases.is_in_plain(answer.words.notice))
+        if says_so and _TOMBSTONE.search(path):
+            return path
+        if titled is None or len(parts) == 1 or not answer.own_places:
             return None
-        is_title_of_picture = answer.words.says_other(self.own_words) and not self._is_confirmed(titled)
-        return None if is_title_of_picture else answer.title
+        if not self._is_confirmed(titled) and answer.words.says_other(self.own_words):
+            return None  # the title of a picture
+        tells = answer.tells_of_object or answer.is_record or self._is_retraction(titled)
+        return None if tells else answer.title
 
     @cached_property
     def regional(self) -> str | None:
         """The words that forbid showing the object, not the whole site, in our region, or None."""
         answer = self.answer
-        if not answer.words.is_short or answer.tells_of_object:
+        if not answer.words.is_short or answer.is_record or answer.tells_of_object:
             return None
         words = sure_words(quirks().regional, answer.words.notice, self._control_words)
         before = answer.words.notice.partition(words)[0][-_BEFORE_CHARS:] if words else ""
@@ -461,13 +478,16 @@ class ObjectFacts:
         if there is not None and authority_of(there) == host:
             return True
         claim = self.claim or ""
-        return bool(_YEAR.search(claim) or _YEAR.match(self.answer.words.notice.partition(claim)[2]))
+        _, _, rest = self.answer.words.notice.partition(claim)
+        return bool(_YEAR.search(claim) or _YEAR.match(rest))
 
     @property
     def _is_of_this_alone(self) -> bool:
         """True if the host answers with another status for a name that can't exist."""
-        is_answered_otherwise = self.reply in (ControlContrast.REFUSED_THERE, ControlContrast.ANOTHER)
-        return is_answered_otherwise and self.control is not None and self.control.status != self.answer.status
+        control = self.control
+        if control is None or self.reply not in (ControlContrast.REFUSED_THERE, ControlContrast.ANOTHER):
+            return False
+        return self._reaches(control) and control.status != self.answer.status
 
     @property
     def is_in_unknown_language(self) -> bool:
@@ -477,25 +497,22 @@ class ObjectFacts:
     @cached_property
     def explanation(self) -> str | None:
         """The words by which a refusal explains itself for this object, or None (2023, 5.1)."""
-        answer, words, control = self.answer, self.answer.words, self._control_words
-        is_own = answer.is_about_ark
-        if answer.status == 404:
-            if self.claim and self._is_claim_of_this_alone:
-                return self.claim
-        else:
-            word = words.word_of_withdrawal(control) if answer.status == 410 else None
-            if word and self._is_of_this_alone:
-                return word
-            if self.regional or answer.has_json_tombstone:
-                return self.regional or "tombstone"
-            is_own = (
-                is_own or self._is_of_this_alone or quirks().this_object.this_object.search(words.notice) is not None
-            )
-        if not is_own:
+        answer, words = self.answer, self.answer.words
+        is_404 = answer.status == 404
+        if is_404 and self.claim and self._is_claim_of_this_alone:
+            return self.claim
+        word = words.word_of_withdrawal(self._control_words) if answer.status == 410 else None
+        if word and self._is_of_this_alone:
+            return word
+        if not is_404 and (self.regional or answer.has_json_tombstone):
+            return self.regional or "tombstone"
+        is_this = not is_404 and quirks().this_object.this_object.search(words.notice) is not None
+        if not (answer.is_about_ark or is_this or (self._is_of_this_alone and not is_404)):
             return None
         for withdrawal in self._withdrawals():
             return withdrawal.words
+        control = self._control_words
         reason = words.reason_of_refusal(control)
-        if reason is None and self._is_of_this_alone and control and words.closed_until != control.closed_until:
-            return words.closed_until
-        return reason
+        if reason or not self._is_of_this_alone or control is None or words.closed_until == control.closed_until:
+            return reason
+        return words.closed_until
