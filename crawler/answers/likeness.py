@@ -99,21 +99,25 @@ def same_page(one: str | None, other: str | None, *names: str) -> bool:
 def own_words(answer: Observation, control: Observation | None) -> str:
     """Return the text of a page without the common beginning and end of a control's page at the same host.
 
-    These parts belong to the site. A few of their words are kept on both sides, because sentences may begin alike.
+    These parts belong to the site. A few of their words are kept on both sides, because sentences may begin alike. The
+    titles, which may differ, are compared apart.
     """
-    text, other = answer.text or "", (control.text if control is not None else None) or ""
-    there = control.final_url if control is not None else ""
-    if not other or other == text or authority_of(answer.final_url) != authority_of(there):
+    text = answer.text or ""
+    if control is None or not control.text or authority_of(answer.final_url) != authority_of(control.final_url):
         return text
-    mine, theirs = text.split(), other.split()
+    are_titles_apart = bool(answer.title and control.title and answer.title != control.title)
+    title, other_title = (answer.title or "", control.title or "") if are_titles_apart else ("", "")
+    mine, theirs = text.removeprefix(title).split(), control.text.removeprefix(other_title).split()
+    if mine == theirs:
+        return text
     before = common_length(mine, theirs)
     after = common_length(mine[before:][::-1], theirs[before:][::-1])
     end = len(mine) - max(0, after - _KEPT_WORDS)
     kept, own = mine[max(0, before - _KEPT_WORDS) : before], mine[before:end]
-    # A sentence ends with the site's part.
-    if kept and own and own[0][:1].isupper():
+    # A sentence ends with the site's part. Scripts without blanks between words have no capitals.
+    if kept and own and (own[0][:1].isupper() or "\u2e80" <= own[0] < "\ua000"):
         kept = [*kept, "."]
-    return " ".join([*kept, *own])
+    return " ".join([*title.split(), *kept, *own])
 
 
 def has_nothing_of_its_own(answer: Observation, controls: Sequence[Observation], again: Iterable[Observation]) -> bool:

@@ -418,16 +418,20 @@ class PageWords:
         """Return the words of absence in the first statement of *own*, its text without the site's parts, or None.
 
         A page about an object begins with the object; statements about its parts come later. Names of the object
-        (*name*) and of the site, apologies and faults are no statements. A heading is none if "this" object is absent.
+        (*name*) and of the site, apologies, faults, and text that the *control*'s page has too are no statements. A
+        heading is none if "this" object is absent.
         """
         if not self.is_short:
             return None
         shown = f"{control.title} {control.text}" if control is not None else ""
+        shown_plain = plain(shown)
         headings, is_headed = set(map(plain, self.headings)), False
         passed = {plain(part) for part in self.headings if part in shown}
         passed.update(part for part in map(plain, self.title_parts) if not _is_report(part))
         is_named = self._is_named(shown) or any(map(_absence, self._object_titles(shown)))
         text = self._with_stops(ARK_OR_URL.sub(" ", own.removeprefix(self.title).strip().replace(name, " ")))
+        for heading in self.headings:  # the end of the site's part may come before it
+            text = text.replace(f" {heading}. ", f". {heading}. ", 1)
         text, plain_own = text.replace(" | ", ". "), plain(own)
         for sentence in sentences(text):
             if sentence in passed:
@@ -440,6 +444,8 @@ class PageWords:
                 is_report = self._is_about_request(sentence, phrase, rest, is_headed=is_headed, is_named=is_named)
                 return phrase.words if is_report else None
             if quirks().pauses_and_faults.is_in_plain(sentence) or is_fault(sentence):
+                continue
+            if sentence.rstrip(" .") in shown_plain:
                 continue
             if _beside_absence(sentence) > _FEW_LETTERS or OLD_YEAR.search(sentence):
                 if sentence not in headings:
