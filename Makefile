@@ -41,7 +41,7 @@ examples: demo-anew
 	$(BIN)/python -m tools.documentation.demo_examples demo-report/audit.db docs/examples
 
 picture: demo-anew
-	$(BIN)/python tools/documentation/pictures.py demo-report/index.html docs/images
+	$(BIN)/python -m tools.documentation.pictures demo-report/index.html docs/images
 
 generated: $(VENV)/installed
 	$(BIN)/python -m tools.documentation.generated

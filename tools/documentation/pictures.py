@@ -1,19 +1,20 @@
 """Make the pictures of the documentation from the report of the demo: `make picture`.
 
-    python tools/documentation/pictures.py demo-report/index.html docs/images
+    python -m tools.documentation.pictures demo-report/index.html docs/images
 
 Chromium shows the page; Pillow, which pikepdf brings along, leaves so few colours that a picture stays small.
 """
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
 from PIL import Image
+
+from crawler.rendering import find_browser
 
 #: The language of the browser for each picture: the page goes by it.
 PICTURES = {"report.png": "en", "report-fr.png": "fr"}
@@ -22,7 +23,7 @@ COLOURS = 64
 MOST_BYTES = 150_000
 
 
-def picture(chromium: str, page: Path, language: str, out: Path) -> None:
+def picture(chromium: Path, page: Path, language: str, out: Path) -> None:
     """Write a picture of what a reader of this *language* sees first of *page*."""
     with tempfile.TemporaryDirectory() as folder:
         shot = Path(folder, "shot.png")
@@ -46,7 +47,7 @@ def picture(chromium: str, page: Path, language: str, out: Path) -> None:
 def main() -> None:
     """Make all pictures of the page and into the folder that are named."""
     page, folder = map(Path, sys.argv[1:])
-    chromium = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+    chromium = find_browser()
     if chromium is None:
         sys.exit("no Chromium is installed")
     for name, language in PICTURES.items():
