@@ -109,7 +109,8 @@ def read_page(markup: bytes, charset: str | None) -> tuple[str | None, str, Page
     challenge = quirks().challenge_in_page(source, title, text, f"{scriptless} {hidden}")
     if challenge is not None and not quirks().check.is_about_people(scriptless):
         shown, own = _without_asides(markup, charset)
-        challenge = quirks().challenge_in_page(shown, title, own)
+        if not quirks().speaks_of_check(f"{title} {own}"):
+            challenge = quirks().challenge_in_page(shown, title, own)
     facts = PageFacts(
         arks=tuple(dict.fromkeys(named))[:MOST_ARKS],
         canonical=canonical or None,

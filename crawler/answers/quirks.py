@@ -446,6 +446,12 @@ class Quirks(_Section):
         is_puzzle = (is_checked or is_script) and self.check.is_about_people(plain(f"{heading} {words} {unshown}"))
         return "a puzzle for people" if is_puzzle else None
 
+    def speaks_of_check(self, text: str) -> bool:
+        """Return True if a text is almost empty, or about a check, permissions, browsers or programs."""
+        words = plain(text)
+        is_said = any(part in words for challenge in self.challenge for part in challenge.text)
+        return is_said or self._says_no_more(words, "")
+
     def challenge_in_title(self, title: str) -> str | None:
         """Return the name of the challenge whose title is a whole part of *title*, except a status and "error".
 
