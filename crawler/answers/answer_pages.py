@@ -101,7 +101,7 @@ def read_page(markup: bytes, charset: str | None) -> tuple[str | None, str, Page
     embedded = _embedded_record(page) or _displayed_record(page)
     kernel_values = _labelled_values(page, lines)
     asks_password = any(map(_is_shown, [field for field in page("input") if _type(field) == "password"][:20]))
-    is_unfilled = _is_unfilled(page)
+    is_unfilled = not kernel_values and _is_unfilled(page)
     signs_on = any(field.get("name", "").endswith(_SIGN_ON) for field in page("input"))
     is_frame = not runs_scripts and is_all_of_site(page)
     own_text, headings = own_part(page)
@@ -204,7 +204,7 @@ def _is_script(tag: Page) -> bool:
 
 def _is_shown(field: Page) -> bool:
     """Return True if no element around a field of a form is hidden."""
-    return not any(_is_covered(tag) or is_hidden(tag) for tag in field.parents)
+    return not _is_covered(field) and not any(_is_covered(tag) or is_hidden(tag) for tag in field.parents)
 
 
 def _is_covered(tag: Page) -> bool:

@@ -186,7 +186,7 @@ def _span(member: str) -> str | None:
             return None
     if hyphen and first > last:
         return None
-    return squeezed
+    return first if first == last or not hyphen else squeezed
 
 
 def _possible(parts: dict[str, str | None]) -> bool:
@@ -205,6 +205,8 @@ QUESTIONS = ("who", "what", "when", "where")
 #: Maximum number of lines, and of values of one element, that are read.
 MOST_LINES = 5_000
 MOST_VALUES = 500
+#: Maximum number of records of a set that are searched for the requested one.
+MOST_RECORDS = 200
 #: Maximum depth of nested blocks that are read.
 _MOST_NESTED = 4
 
@@ -365,7 +367,7 @@ def parse_ercs(text: str) -> tuple[Erc, ...]:
     is_ezid = text.lstrip().startswith("success:")
     for label, value in elements(text):
         value = EZID_ESCAPE.sub(lambda match: unquote(match[0]), value) if is_ezid and label != "erc" else value
-        if builder.begins_another(label):
+        if builder.begins_another(label) and len(builders) < MOST_RECORDS:
             builder = builder.next_builder()
             builders.append(builder)
         builder.add(label, value)
@@ -417,6 +419,9 @@ class _Builder:
         return {element.label for element in self._segments.get(self._kind, ())}
 
     def _open(self, kind: str, value: str) -> None:
+        if kind == "erc" and self._segments.get("erc"):
+            self._is_over = True  # a record beyond the limit
+            return
         self._kind, self._opened, self._is_over = kind, True, False
         self._segments.setdefault(kind, [])
         if re.match(r"who\s*:", value):
@@ -510,7 +515,7 @@ def _unfold(label: str, parts: Sequence[str], nesting: int) -> Iterator[tuple[st
 
 def _block(lines: Sequence[str], nesting: int) -> list[tuple[str, str]]:
     """Return the elements in indented lines if one of them is known, or else none, because a value may contain a colon."""
-    if not lines:
+    if not lines or not _LABEL.match(lines[0].strip()):
         return []
     margin = len(lines[0]) - len(lines[0].lstrip())
     straight = (line[margin:] if not line[:margin].strip() else line.lstrip() for line in lines)
