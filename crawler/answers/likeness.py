@@ -87,7 +87,7 @@ def same_page(one: str | None, other: str | None, *names: str) -> bool:
     >>> same_page("Record of a map of Lyon, 1784", "Nothing here")
     False
     """
-    first, second = (_NUMBER.sub("0", without_names(text or "", names)) for text in (one, other))
+    first, second = (_NUMBER.sub("0", _without_names(text or "", names)) for text in (one, other))
     if not first or not second:
         return first == second
     if min(len(one or ""), len(other or "")) >= TEXT_LIMIT:
@@ -170,7 +170,7 @@ def differs_at_random(answer: Observation, control: Observation, other: Observat
 
 def _steady_words(answer: Observation, names: tuple[str, ...]) -> list[str]:
     """Return the words of a page without digits, which are in times, counters and keys."""
-    text = without_names(answer.text or "", names).lower()
+    text = _without_names(answer.text or "", names).lower()
     return [word for part in text.split() if not any(map(str.isdigit, part)) for word in _WORD.findall(part)]
 
 
@@ -185,7 +185,7 @@ def _succeeds(answer: Observation) -> bool:
 
 
 def _words_in(answer: Observation, names: tuple[str, ...]) -> set[str]:
-    return set(_WORD.findall(without_names(f"{answer.title or ''} {answer.text or ''}", names).lower()))
+    return set(_WORD.findall(_without_names(f"{answer.title or ''} {answer.text or ''}", names).lower()))
 
 
 def common_length(one: Sequence[str], other: Sequence[str]) -> int:
@@ -224,7 +224,7 @@ def same_beginning(one: Observation, other: Observation, *names: str) -> bool:
 
     The last words of the shorter one may be cut.
     """
-    words, other_words = (without_names(each.text or "", names).split() for each in (one, other))
+    words, other_words = (_without_names(each.text or "", names).split() for each in (one, other))
     shorter, longer = sorted((words, other_words), key=len)
     if one.body_complete != other.body_complete:
         cut = other_words if one.body_complete else words
@@ -251,8 +251,8 @@ def _same_unread(one: Observation, other: Observation) -> bool:
     return are_unread and all(first[name] == second.get(name) for name in names)
 
 
-def without_names(text: str, names: Iterable[str]) -> str:
-    """Return a text without ARKs and *names*, and with folded white space."""
-    for name in filter(None, names):
-        text = text.replace(name, " ")
+def _without_names(text: str, names: tuple[str, ...]) -> str:
+    for name in names:
+        if name:
+            text = text.replace(name, " ")
     return " ".join(ANY_ARK.sub(" ", text).split())

@@ -16,12 +16,12 @@ from crawler.answers.answer import STRUCTURED, are_incomparable, is_textual
 from crawler.answers.claims import declares, subject_of
 from crawler.answers.erc import QUESTIONS, missing_code, says_something
 from crawler.answers.facts import AnswerFacts
-from crawler.answers.likeness import last_part, likeness, same_answer, same_page, without_names
-from crawler.answers.notices import is_fault
+from crawler.answers.likeness import ANY_ARK, last_part, likeness, same_answer, same_beginning, same_page
+from crawler.answers.notices import is_fault, says_not_found
 from crawler.answers.quirks import is_home_page, plain, quirks, without_marks
 from crawler.answers.structured import kernel, kernel_keys
 from crawler.model.observations import ChainEnd, Family, ObjectOutcome, Observation
-from crawler.model.resolving import INFLECTIONS, same_host
+from crawler.model.resolving import INFLECTIONS, SUCCESSES, same_host
 from extractors.find import find_arks
 from extractors.model.ark import Ark
 from extractors.model.normalize import NotAnArk
@@ -39,6 +39,8 @@ _MOST_TOLD = 500
 _ORIGIN = re.compile(r"https?://[\w.-]+(?::\d{1,5})?(?![^/?#\s])", re.IGNORECASE)
 #: The end of the address of a collection or a list. A longer address may be that of an item in it.
 _OF_COLLECTION = re.compile(r"/(?:collections?|fonds|series|sets?|browse|search)(?:/[^/?#\s]*)?/?\Z", re.IGNORECASE)
+_NO_DESCRIPTION = re.compile(r"\b(?:log ?in|sign in|password|search results)\b")
+_INDIVIDUAL = frozenset({"where", "id", "@id", "identifier", "success", "pid", "ark", "_target"})
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,9 +74,11 @@ class MetadataFacts:
     @cached_property
     def lost_at(self) -> str | None:
         """The URL of the hop whose redirect dropped the inflection, or None."""
-        for hop, following in pairwise(self.answer.hops):
-            _, mark, query = following.url.partition("?")
-            if hop.url.endswith(self.asked) and not (mark and self.asked.strip("?") in query):
+        asked, hops = self.asked, self.answer.hops
+        for hop, following in pairwise(hops):
+            if hop.url.endswith(asked) and asked.strip("?") not in following.url.partition("?")[2]:
+                return hop.url
+            if asked in ("?", "??") and hop.url.endswith(asked) and "?" not in following.url:
                 return hop.url
         return None
 
@@ -94,7 +98,8 @@ class MetadataFacts:
     @property
     def _may_be_page(self) -> bool:
         """True if the answer is not a record that only an inflection returns."""
-        return not self.is_erc or "html" in (self.answer.media_type or "")
+        answer = self.answer
+        return not self.is_erc or "html" in (answer.media_type or "") or bool(answer.title)
 
     @cached_property
     def tells_no_more(self) -> bool:
@@ -132,7 +137,8 @@ class MetadataFacts:
     def may_be_objects_again(self) -> bool:
         """True if the answer has the URL of the object's answer, and too little arrived to compare the two."""
         one, other = self.answer, self.object
-        return is_at_place_of(one, other) and are_incomparable(one, other)
+        is_comparable = self._may_be_page and self.object.is_success
+        return is_comparable and is_at_place_of(one, other) and are_incomparable(one, other)
 
     @cached_property
     def may_be_everybodys(self) -> bool:
@@ -203,10 +209,8 @@ class MetadataFacts:
         subject = self.answer.subject
         if subject.names_this or subject.names_base:
             return False
-        if self.is_of_site:
-            return True
-        if self.has_objects_title:
-            return False
+        if self.is_of_site or self.has_objects_title:
+            return self.is_of_site
         way = [hop.url for hop in self.object.hops]
         if subject.names_other:
             other = Ark.parse(subject.names_other)
@@ -216,8 +220,9 @@ class MetadataFacts:
         origins = [origin[0] for origin in _ORIGIN.finditer(values)]
         where = self.answers.get("where", "")
         if any(same_host(origin, url) for origin in origins for url in way):
-            return _OF_COLLECTION.search(where) is not None and self._shares_no_word_of("what")
-        shown = plain(f"{self.object.title} {self.object.text}")
+            is_on_way = where.rstrip("/") in (url.rstrip("/") for url in way)
+            return _OF_COLLECTION.search(where) is not None and not is_on_way and self._shares_no_word_of("what")
+        shown = plain(f"{self.object.title} {self.object.text}") if self.object.title else ""
         # RDF with another subject is about the object only if the page has its title.
         if _ORIGIN.match(self.flat.get("@id", "")) and len(shown) >= ENOUGH_TEXT:
             return plain(self.answers.get("what", "")) not in shown
@@ -229,16 +234,17 @@ class MetadataFacts:
         """True if a record that is no ERC has the home page of a site as address, and the object is not that page."""
         where, name = self.answers.get("where", ""), self.object.ark.name
         is_home = _ORIGIN.match(where) is not None and is_home_page(where, name)
-        return is_home and not self.is_erc and not is_home_page(self.object.final_url, name)
+        is_titled = plain(self.answers.get("what", "")) in plain(self.object.words.title_parts[0])
+        return is_home and not self.is_erc and not is_titled and not is_home_page(self.object.final_url, name)
 
     def _shares_no_word_of(self, *questions: str) -> bool:
         """Return True if no word of the answers is on the object's page, which has text in the same script."""
-        text = self.object.text or ""
-        if len(text) < ENOUGH_TEXT:
+        title, text = self.object.title, self.object.text
+        if not title or not text or len(text) < ENOUGH_TEXT:
             return False
         told = " ".join(self.answers.get(question, "") for question in questions)
         words = _WORD.findall(plain(told)[:_MOST_TOLD])
-        shown = plain(f"{self.object.title} {text}")
+        shown = plain(f"{title} {text}")
         is_comparable = bool(words) and is_latin("".join(words)) == is_latin(shown)
         return is_comparable and not any(word in shown for word in words)
 
@@ -246,12 +252,16 @@ class MetadataFacts:
     def is_page_of_object(self) -> bool:
         """True if a page that differs from the object's and the control's page describes the object."""
         answer, labels = self.answer, self.answer.labelled_questions
+        opening = plain(f"{answer.title or ''} {(answer.text or '')[:60]}")
+        if says_not_found(opening) or _NO_DESCRIPTION.search(opening):
+            return False
         answers = labels | ({"commitment"} & answer.kernel_values.keys())
         # Pages of services have an author, a date and an address too: forms, reports, statistics.
         if len(answers) < ENOUGH_ANSWERS or "what" not in labels:
             return False
         is_named = answer.is_linked_to_ark or bool(answer.facts.places_of(str(answer.ark)))
-        is_refused = self.control is not None and self.control.is_answered and not self.control.is_success
+        status = self.control.status if self.control is not None else None
+        is_refused = status is not None and status not in SUCCESSES
         # A home page describes no object, whichever ARK leads to it.
         is_particular = is_refused and answer.ark.name in answer.final_url
         return is_named or is_particular or answer.ark.name in (answer.text or "")
@@ -315,12 +325,17 @@ def is_object_again(answer: Observation, object_answer: Observation) -> bool:
     if answer.text is None or object_answer.text is None:
         return same_type and is_at_its_place and not is_textual(answer.media_type)
     without_query = (answer.asked_url, answer.asked_url.partition("?")[0])
+    is_cut = not (answer.body_complete and object_answer.body_complete)
+    if is_at_its_place and is_cut and same_beginning(answer, object_answer, *without_query):
+        return True
     if is_at_its_place and same_type:
         sketches = (answer.similarity, object_answer.similarity)
         is_alike = None not in sketches and likeness(*map(str, sketches)) >= MOSTLY_THE_SAME
-        if is_alike or same_answer(answer, object_answer) or _contains_page(answer, object_answer):
+        if is_alike or same_answer(answer, object_answer):
             return True
-    return same_page(answer.text, object_answer.text, *without_query)
+        if same_page(answer.text, object_answer.text) or _contains_page(answer, object_answer):
+            return True
+    return bool(answer.text) and same_page(answer.text, object_answer.text, *without_query)
 
 
 def is_at_place_of(answer: Observation, object_answer: Observation) -> bool:
@@ -329,11 +344,18 @@ def is_at_place_of(answer: Observation, object_answer: Observation) -> bool:
 
 
 def _impersonal(record: Mapping[str, Mapping[str, str]], names: tuple[str, ...]) -> list[tuple[str, str, str]]:
-    """Return a record without ARKs, *names*, numbers and times."""
+    """Return a record without addresses, names, numbers and times."""
+
+    def nameless(value: str) -> str:
+        for name in names:
+            value = value.replace(name, "") if name else value
+        return value
+
     return sorted(
-        (segment, label, " ".join(re.sub(r"\d+", "", without_names(value, names)).split()))
+        (segment, label, " ".join(re.sub(r"\d+", "", ANY_ARK.sub("", nameless(value))).split()))
         for segment, labels in record.items()
         for label, value in labels.items()
+        if label not in _INDIVIDUAL and segment != "set"
     )
 
 
@@ -342,4 +364,4 @@ def _contains_page(answer: Observation, object_answer: Observation) -> bool:
     pages = (answer, object_answer)
     description, of_object = ((page.title, page.record, page.facts.kernel_values) for page in pages)
     words, words_of_object = (set(_WORD.findall(plain(page.text or ""))) for page in pages)
-    return description == of_object and bool(answer.record) and words_of_object <= words
+    return description == of_object and bool(answer.record) and bool(words_of_object) and words_of_object <= words
