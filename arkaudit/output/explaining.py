@@ -69,7 +69,7 @@ def _words() -> Any:
         pages=(Question.WELL_KNOWN, Question.POLICY_LINK),
         redirects=REDIRECTS,
         successes=SUCCESSES,
-        asks_for_a_right=lambda observation: AnswerFacts(observation).asks_for_a_right,
+        asks_for_a_right=lambda observation: AnswerFacts.from_observation(observation).asks_for_a_right,
         count_noun=count_noun,
         host_of=authority_of,
         resolver_path=resolver_path,
@@ -167,7 +167,7 @@ def _details(
     """Return the steps of an explanation, and the conclusions that are about no service."""
     own = {one.question: one for one in observations if one.request_url == verdict.request_url}
     plain = own.get(Question.OBJECT)
-    asked = AnswerFacts(plain) if plain is not None else None
+    asked = AnswerFacts.from_observation(plain) if plain is not None else None
     steps = [asdict(step) for step in _steps(observations, verdict.request_url)]
     conclusions = []
     if verdict.did_you_mean is not None:

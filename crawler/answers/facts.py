@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from functools import cached_property
 from urllib.parse import unquote
 
@@ -89,24 +89,16 @@ _LABEL_WORDS = "who|what|when|creator|author|title|date|publisher"
 _LABELLED = re.compile(rf"\b(?P<label>{_LABEL_WORDS})\s*:\s*(?!(?:{_LABEL_WORDS}|where)\s*:)(?=\S)", re.IGNORECASE)
 
 
+@dataclass(frozen=True, eq=False)
 class AnswerFacts(Observation):
     """An observation with the facts of its answer; comparisons of several answers are in `object_facts` and
     `metadata_facts`.
     """
 
-    seen: Observation
-    """The observation itself, as it is stored."""
-
-    def __init__(self, seen: Observation) -> None:
-        """Take the values of an observation."""
-        for field in fields(Observation):
-            object.__setattr__(self, field.name, getattr(seen, field.name))
-        object.__setattr__(self, "seen", seen)
-
-    @property
-    def kernel_values(self) -> Mapping[str, str]:
-        """The values under its descriptive labels."""
-        return self.facts.kernel_values
+    @classmethod
+    def from_observation(cls, observation: Observation) -> AnswerFacts:
+        """Return an observation with its facts, which are computed when they are needed."""
+        return cls(**{field.name: getattr(observation, field.name) for field in fields(Observation)})
 
     # -- the chain
 
@@ -359,7 +351,7 @@ class AnswerFacts(Observation):
     @property
     def temporary_fault(self) -> str | None:
         """The words of a successful answer that report only a temporary fault or a pause of its site, or None."""
-        tells = self.kernel_values or self.record
+        tells = self.facts.kernel_values or self.record
         return None if tells else self.words.temporary_fault
 
     @property
@@ -451,7 +443,7 @@ class AnswerFacts(Observation):
     @cached_property
     def tells_of_object(self) -> bool:
         """True if a page labels enough of who, what and when to describe an object."""
-        return len(self.kernel_values.keys() & set(DESCRIBING)) >= TELLING
+        return len(self.facts.kernel_values.keys() & set(DESCRIBING)) >= TELLING
 
     @cached_property
     def describes_itself(self) -> bool:
@@ -471,14 +463,14 @@ class AnswerFacts(Observation):
         """The questions that a page answers under descriptive labels."""
         labels = _LABELLED.finditer(self.text or "")
         questions = {kernel_keys()[word["label"].lower()] for word in labels}
-        of_kernel = self.kernel_values.keys() & set(QUESTIONS)
+        of_kernel = self.facts.kernel_values.keys() & set(QUESTIONS)
         # The page's own structure distinguishes values from empty labels.
         return frozenset(of_kernel or questions)
 
     @cached_property
     def statement(self) -> Mapping[str, str] | None:
         """The statement of commitment: a separate story, a line of a record, or words on a page."""
-        return statement_in(self.record, self.text or "", self.kernel_values.get("commitment"))
+        return statement_in(self.record, self.text or "", self.facts.kernel_values.get("commitment"))
 
     @property
     def states_alone(self) -> bool:

@@ -255,7 +255,7 @@ class MetadataFacts:
         opening = plain(f"{answer.title or ''} {(answer.text or '')[:60]}")
         if says_not_found(opening) or _NO_DESCRIPTION.search(opening):
             return False
-        answers = labels | ({"commitment"} & answer.kernel_values.keys())
+        answers = labels | ({"commitment"} & answer.facts.kernel_values.keys())
         # Pages of services have an author, a date and an address too: forms, reports, statistics.
         if len(answers) < ENOUGH_ANSWERS or "what" not in labels:
             return False
@@ -269,7 +269,7 @@ class MetadataFacts:
     @property
     def labelled_answers(self) -> dict[str, str]:
         """The page's labelled answers to who, what, when and where."""
-        values = self.answer.kernel_values
+        values = self.answer.facts.kernel_values
         return {question: values[question] for question in QUESTIONS if question in values}
 
     @property

@@ -158,7 +158,7 @@ class ObjectFacts:
         one, other = self.answer, control
         if same_answer(one, other):
             return True
-        if self.answer.tells_of_object and self.answer.kernel_values != control.kernel_values:
+        if self.answer.tells_of_object and self.answer.facts.kernel_values != control.facts.kernel_values:
             return False
         if self.answer.words.is_titled_absent and self.answer.words.says_more(self.own_words):
             return False  # an object may be called so
@@ -204,7 +204,7 @@ class ObjectFacts:
     def notice_among_described(self) -> str | None:
         """The words of absence on a short page without any description, where the pages of other objects have one."""
         answer, words = self.answer, self.answer.words
-        is_bare = words.is_short and not answer.is_record and not answer.kernel_values
+        is_bare = words.is_short and not answer.is_record and not answer.facts.kernel_values
         if not is_bare or len(self.described) < ENOUGH_DESCRIBED:
             return None
         return words.known_phrase or quirks().tombstone.first_in(plain(". ".join((words.title, *words.headings))))
@@ -258,8 +258,8 @@ class ObjectFacts:
     @cached_property
     def is_particular(self) -> bool:
         """True if it identifies itself as its ARK's page, or describes an object, unlike the control's page."""
-        values = self.answer.kernel_values
-        told_to_control = self.control.kernel_values if self.control is not None else {}
+        values = self.answer.facts.kernel_values
+        told_to_control = self.control.facts.kernel_values if self.control is not None else {}
         is_described = self.answer.tells_of_object and values != told_to_control
         return self.declares_itself or (is_described and self.reply is not ControlContrast.AT_RANDOM)
 

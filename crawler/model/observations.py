@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime
 from enum import IntEnum, StrEnum
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Self, TypeVar
 
 from crawler.model.crawl_requests import CrawlRequest, Outlinks
 from crawler.model.outcomes import DESCRIBED as DESCRIBED
@@ -344,7 +344,7 @@ class Observation:
             remarks=self.remarks if is_known else (*self.remarks, remark),
         )
 
-    def unread(self, reason: str) -> Observation:
+    def unread(self, reason: str) -> Self:
         """Return the observation as an answer without content, with the *reason* why it was not read."""
         return replace(
             self,

@@ -262,7 +262,7 @@ class Conversation:
             yield self._open_question(case, question, observation.asked_url, after=observation, wait_s=wait_s)
             return
         if question in (Question.CONTROL, Question.CONTROL_ELSEWHERE):
-            self._controls[self._neighbourhood(case)] = AnswerFacts(observation)
+            self._controls[self._neighbourhood(case)] = AnswerFacts.from_observation(observation)
             yield from self._resume_all(list(self._waiting.values()))
             yield from self._resume_waiting(self._neighbourhood(case))
             for sharing in self._waiting_for.pop((self._neighbourhood(case), Question.CONTROL_AGAIN), []):
@@ -270,7 +270,7 @@ class Conversation:
                 yield from self._control_again(sharing)
                 yield from self._finish(sharing)
         if question in (Question.CONTROL, Question.CONTROL_ELSEWHERE, Question.CONTROL_LANDING):
-            yield from self._second_control(case, AnswerFacts(observation))
+            yield from self._second_control(case, AnswerFacts.from_observation(observation))
         if question is Question.WELL_KNOWN:
             origin = origin_of(observation.asked_url)
             self._paths[origin] = resolver_path(observation)
@@ -278,7 +278,7 @@ class Conversation:
             return
         if question in SHARED:
             return
-        case.add(question, AnswerFacts(observation))
+        case.add(question, AnswerFacts.from_observation(observation))
         neighbourhood = self._neighbourhood(case)
         if question is Question.DOUBLE and self._doubles_add_commitment.get(neighbourhood, False) is None:
             self._doubles_add_commitment[neighbourhood] = case.description.states_commitment
@@ -468,7 +468,7 @@ class Conversation:
         if case is None and hash(reading.url) in self._finished:
             case = self._new_case(reading.ark, reading.url)
             for observation in self._recall(reading.url):
-                case.add(observation.question, AnswerFacts(observation))
+                case.add(observation.question, AnswerFacts.from_observation(observation))
         return case
 
     def _awaits_control(self, case: Case) -> bool:

@@ -14,7 +14,6 @@ from itertools import groupby, islice
 from operator import attrgetter
 from typing import NoReturn
 
-from crawler.answers.facts import AnswerFacts
 from crawler.answers.object_facts import ENOUGH_DESCRIBED
 from crawler.asking.probes import resolver_or_host
 from crawler.model.observations import (
@@ -377,9 +376,7 @@ class RunJudge:
         except Exception as bug:
             self._on_bug(bug)
             reason = bug_reason(bug)
-        return judge(
-            {question: AnswerFacts(answer.seen.unread(reason)) for question, answer in answer_set.last.items()}
-        )
+        return judge({question: answer.unread(reason) for question, answer in answer_set.last.items()})
 
     def _judge(self, case: TargetReadings, answer_sets: AnswerSets, answer_set: AnswerSet) -> Verdict | None:
         context = self._context(case.ark, answer_set)

@@ -139,7 +139,7 @@ class Store(DocumentTables, ArkTables):
         """
         of_kind: defaultdict[type, list[Any]] = defaultdict(list)
         for item in items:
-            of_kind[type(item)].append(item)
+            of_kind[Observation if isinstance(item, Observation) else type(item)].append(item)
         documents: list[DocumentRecord] = [row for record in of_kind[DocumentRecord] for row in record.rows]
         new_requests = [crawl_request for row in documents for crawl_request in row.new_requests]
         settled = [SettledEntry(DOCUMENTS, row.settles, row.listed) for row in documents if row.settles is not None]

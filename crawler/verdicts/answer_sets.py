@@ -46,7 +46,7 @@ class AnswerSet:
         last_answer = self.last.get(observation.question)
         if last_answer is None or observation.attempt >= last_answer.attempt:
             self.earlier += [last_answer] if last_answer is not None else []
-            self.last[observation.question] = AnswerFacts(observation)
+            self.last[observation.question] = AnswerFacts.from_observation(observation)
         else:
             self.earlier.append(observation)
 
@@ -73,7 +73,7 @@ class AnswerSets:
             if observation.question not in SHARED:
                 answer_sets.about.setdefault(observation.request_url, AnswerSet()).add(observation)
                 continue
-            answer = AnswerFacts(observation)
+            answer = AnswerFacts.from_observation(observation)
             for key in _shared_keys(answer):
                 answer_sets._shared.setdefault(key, []).append(answer)
         return answer_sets

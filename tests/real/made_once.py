@@ -18,7 +18,7 @@ _URL = "https://www.library.example/ark:/12345/x5"
 def _facts(question: Question, status: int, page: bytes) -> AnswerFacts:
     ark = Ark.parse(_URL)
     answer = read_answer(page, "text/html", ark)
-    return AnswerFacts(
+    return AnswerFacts.from_observation(
         Observation(
             ark, _URL, question, _URL, (Hop(_URL, "GET", "", status),), ChainEnd.ANSWERED, media_type="text/html",
             title=answer.title, text=answer.text, body_complete=True, record=answer.record, facts=answer.facts,

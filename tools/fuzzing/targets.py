@@ -116,7 +116,7 @@ def _judge(headers: Mapping[str, str], *, location: str | None = None, **seen: A
     """Judge an answer with these headers for the object, its metadata and the control."""
     hop = Hop(_URL, "GET", _AT, 200, headers=headers, location=location)
     ark = Ark.parse("ark:/98765/x12")
-    answer = AnswerFacts(
+    answer = AnswerFacts.from_observation(
         Observation(ark, _URL, Question.OBJECT, _URL, (hop,), ChainEnd.ANSWERED, **seen).within_limits()
     )
     judge({Question.OBJECT: answer, Question.INFO: answer}, context=VerdictContext(control=answer, control_info=answer))

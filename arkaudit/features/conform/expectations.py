@@ -86,10 +86,10 @@ class Answers:
 
     def judge_likeness(self, question: Question) -> Finding:
         """Judge whether the form of *question* is treated like the ARK itself."""
-        plain, reply = self[Question.OBJECT].seen, self[question].seen
+        plain, reply = self[Question.OBJECT], self[question]
         form = question if question in NOT_EQUAL else Question.EXTRA_HYPHEN
         judgement = judge_form(form, SpellingAnswer.from_observation(reply), SpellingAnswer.from_observation(plain))
-        control = self[Question.CONTROL].seen
+        control = self[Question.CONTROL]
         is_same = judgement.conforms or same_answer(reply, plain)
         if is_same and same_answer(plain, control) and question is not Question.LONG_NAME:
             return Finding(None, "a name that can't exist is answered so, too")
@@ -154,7 +154,7 @@ def _gets_no_success(question: Question) -> Expectation:
 
 def other_naan(answers: Answers) -> Finding:
     answer = answers[Question.OTHER_NAAN]
-    if same_answer(answer.seen, answers[Question.OBJECT].seen):
+    if same_answer(answer, answers[Question.OBJECT]):
         return Finding(False, "answered as the ARK under test is")
     if not answer.is_resolvers_own:
         return Finding(True, f"passed on to {answer.final_url}")
@@ -181,7 +181,7 @@ def long_naan(answers: Answers, answer: AnswerFacts) -> Finding:
     is_refused = answer.status in (400, 414, 422) or answer.outcome is ObjectOutcome.SERVER_ERROR
     if is_refused and answer.status == short.status:
         return Finding(None, f"{_status(answer)}, as for an unknown NAAN of 5 octets")
-    if same_answer(answer.seen, short.seen):
+    if same_answer(answer, short):
         return Finding(None, f"{_status(answer)}, as under any NAAN")
     return Finding(not is_refused, _status(answer))
 
@@ -324,7 +324,7 @@ def _for_description(function: Expectation) -> Expectation:
 
 @_for_description
 def kernel_answered(answers: Answers) -> Finding:
-    answered = {**kernel(_record(answers)), **answers[Question.INFO].kernel_values}
+    answered = {**kernel(_record(answers)), **answers[Question.INFO].facts.kernel_values}
     lacking = [question for question in QUESTIONS if not answered.get(question, "").strip()]
     return Finding(not lacking, f"without {', '.join(lacking)}" if lacking else "all four are answered")
 
@@ -332,7 +332,7 @@ def kernel_answered(answers: Answers) -> Finding:
 @_for_description
 def where_names_it(answers: Answers) -> Finding:
     ark = answers[Question.INFO].ark
-    shown = answers[Question.INFO].kernel_values
+    shown = answers[Question.INFO].facts.kernel_values
     for label, value in (*_record(answers).items(), *shown.items()):
         if any(mention.ark.base == ark.base for mention in find_arks(value)):
             return Finding(True, f"{label}: {value}")
@@ -390,7 +390,7 @@ def _inflection(question: Question) -> Sequence[Rule]:
 
 
 def head_as_get(answers: Answers) -> Finding:
-    head, get = answers[Question.HEAD].seen, answers[Question.OBJECT].seen
+    head, get = answers[Question.HEAD], answers[Question.OBJECT]
     if len(get.hops) < 2 and (kept_out := _no_answer(answers[Question.OBJECT])) is not None:
         return kept_out
     if (unanswered := _no_answer(answers[Question.HEAD])) is not None and head.status not in (401, 403):
@@ -406,7 +406,7 @@ def head_as_get(answers: Answers) -> Finding:
 def accept_is_no_error(answers: Answers, answer: AnswerFacts) -> Finding:
     if not answers[Question.OBJECT].is_reached:
         return Finding(None, "the ARK does not lead to its object")
-    is_refused_well = answer.status == 406 and bool(answer.seen.body_bytes)
+    is_refused_well = answer.status == 406 and bool(answer.body_bytes)
     words = ", without a word" if answer.status == 406 and not is_refused_well else ""
     return Finding(answer.is_reached or is_refused_well, _status(answer) + words)
 
@@ -436,18 +436,18 @@ def asked_again_soon(hops: Sequence[Hop]) -> Finding:
 
 @_for_answer(Question.FRONT_PAGE)
 def front_page(answers: Answers, answer: AnswerFacts) -> Finding:
-    media_type = answer.seen.media_type or ""
+    media_type = answer.media_type or ""
     is_page = ("html" in media_type or media_type == "text/plain") and bool(answer.text)
-    words = "" if is_page else f", and not with a page ({answer.seen.media_type or 'no type'})"
+    words = "" if is_page else f", and not with a page ({answer.media_type or 'no type'})"
     return Finding(answer.is_success and is_page, _status(answer) + words)
 
 
 def names_a_minute(answers: Answers) -> Finding:
     answer = answers[Question.RATE]
-    if answer.seen.attempt == 1 and (unanswered := _no_answer(answer)) is not None:
+    if answer.attempt == 1 and (unanswered := _no_answer(answer)) is not None:
         return unanswered
     is_met = answer.is_answered and answer.status not in PASSING_STATUSES
-    return Finding(is_met, f"name {answer.seen.attempt} of {NAMES_A_MINUTE} {_status(answer)}")
+    return Finding(is_met, f"name {answer.attempt} of {NAMES_A_MINUTE} {_status(answer)}")
 
 
 #: The questions of most expectations: the object and its description.

@@ -40,7 +40,7 @@ class ConformanceTest:
 
     def in_other_form(self, observations: Iterable[Observation]) -> list[Probe]:
         """Return the probes of ARKs that the resolver knows only with the other form of the label."""
-        last = {(answer.request_url, answer.question): AnswerFacts(answer) for answer in observations}
+        last = {(answer.request_url, answer.question): AnswerFacts.from_observation(answer) for answer in observations}
         again: list[Probe] = []
         for (url, question), answer in last.items():
             relabeled = last.get((url, Question.OTHER_LABEL))

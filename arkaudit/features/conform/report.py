@@ -47,7 +47,7 @@ class ConformanceReport:
     @property
     def no_answer_reason(self) -> str | None:
         """The reason why the resolver answered no request at all or refused each, or None if it answered one."""
-        answers = [AnswerFacts(answer) for result in self.results for answer in result.observations]
+        answers = [AnswerFacts.from_observation(answer) for result in self.results for answer in result.observations]
         if not answers or any(answer.is_answered and not answer.keeps_out for answer in answers):
             return None
         first = next((answer for answer in answers if answer.is_answered), None)

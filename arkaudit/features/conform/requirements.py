@@ -120,7 +120,7 @@ def results(observations: Iterable[Observation], only: Sequence[str] = ()) -> It
     """Yield the outcomes of all requirements, or of those in the sections *only*, from the observations of each ARK."""
     by_ark: dict[str, dict[Question, AnswerFacts]] = {}
     for observation in observations:  # the last attempt replaces earlier ones
-        by_ark.setdefault(observation.request_url, {})[observation.question] = AnswerFacts(observation)
+        by_ark.setdefault(observation.request_url, {})[observation.question] = AnswerFacts.from_observation(observation)
     for url in list(by_ark):
         if with_other_label(url) in by_ark and not by_ark[url][Question.OBJECT].is_reached:
             del by_ark[url]  # the resolver knows only the other form, which was tested instead
@@ -151,7 +151,7 @@ def _result(requirement: Requirement, answers: Answers) -> RequirementResult:
         if answers.by_question.keys() >= set(questions):
             finding = expectation(answers)
             outcome = {True: RequirementOutcome.PASSES, None: RequirementOutcome.NOT_APPLICABLE}
-            rests_on = tuple(answers[question].seen for question in questions)
+            rests_on = tuple(answers[question] for question in questions)
             return RequirementResult(
                 requirement, outcome.get(finding.is_met, _UNMET[requirement.level]), (finding.reason,), rests_on
             )
@@ -227,7 +227,7 @@ def _compare_one(ark: Ark, answers: Mapping[tuple[str, Question], Observation], 
 
 def _is_comparable(answer: Observation) -> bool:
     """Return True if an answer can be compared: the resolver neither failed nor refused access."""
-    facts = AnswerFacts(answer)
+    facts = AnswerFacts.from_observation(answer)
     has_answer = facts.is_answered or answer.end is ChainEnd.NON_WEB
     return has_answer and not facts.is_failing and not facts.keeps_out
 

@@ -50,14 +50,14 @@ def test_answers_in_a_row_that_are_the_same_page_are_one_step() -> None:
         replace(observation(question, page), body_sha256="a") for question in (Q.OBJECT, Q.INFO, Q.DOUBLE, Q.SINGLE)
     ]
     control = replace(observation(Q.CONTROL, page, URL + "zz"), body_sha256="a")
-    verdict = judge({each.question: AnswerFacts(each) for each in seen})
+    verdict = judge({each.question: AnswerFacts.from_observation(each) for each in seen})
     steps = [step for step in explanation(verdict, [control, *seen]) if "url" in step]
     assert [step["url"] for step in steps] == [control.asked_url, seen[0].asked_url, seen[1].asked_url]
     assert steps[2]["came"][-2:] == tuple(f"{each.asked_url} was answered with the same page." for each in seen[2:])
 
 
 def test_every_failure_has_advice_of_its_own() -> None:
-    verdict = judge({Q.OBJECT: AnswerFacts(observation(Q.OBJECT, {"chain": [404]}))})
+    verdict = judge({Q.OBJECT: AnswerFacts.from_observation(observation(Q.OBJECT, {"chain": [404]}))})
     for outcome in (each for each in ObjectOutcome if each.family is Family.FAILS):
         judged = replace(verdict, object=replace(verdict.object, outcome=outcome))
         said = explanation(judged, [])[-1]["conclusion"]

@@ -130,7 +130,7 @@ def test_store_and_facts_agree_on_which_pages_describe_an_object() -> None:
             vector = row.values[0]
             answer = facts(Question.OBJECT, vector["answers"]["object"], vector.get("url", URL))
             run = begin_run(store)
-            store.record(run, [answer.seen])
+            store.record(run, [answer])
             pages = store.reached_pages(run).values()
             assert [page.describes for page in pages] == [
                 answer.is_record or answer.tells_of_object

@@ -76,7 +76,7 @@ def test_comparison_and_explanation_that_take_too_long_say_so() -> None:
     place = URL.partition("ark:")[0]
     [row] = compare([missing], [NamedArk(ARK, URL.removeprefix(place))], old=place, new=place)
     assert (row.subject, row.new) == (NOT_COMPARED, TOO_LONG_TO_JUDGE)
-    verdict = judge({Question.OBJECT: AnswerFacts(endless().unread("x"))})
+    verdict = judge({Question.OBJECT: AnswerFacts.from_observation(endless().unread("x"))})
     parts = explanation(verdict, [missing])
     assert [list(part) for part in parts] == [["short"], *[["conclusion"]] * 4]
     assert "CPU time" in parts[-1]["conclusion"]

@@ -44,7 +44,7 @@ def answer(told: str | int, *, question: Question = Question.OBJECT, url: str = 
     end = ChainEnd.ANSWERED if isinstance(told, int) else ChainEnd(told)
     hops = (Hop(url, "GET", "2026-11-21T00:00:00.000+00:00", 302),) if at else ()
     last = Hop(at or url, "GET", "2026-11-21T00:00:00.000+00:00", status)
-    return AnswerFacts(Observation(Ark.parse("ark:12x45/x5"), url, question, url, (*hops, last), end))
+    return AnswerFacts.from_observation(Observation(Ark.parse("ark:12x45/x5"), url, question, url, (*hops, last), end))
 
 
 def questions_asked(
@@ -80,7 +80,7 @@ def test_answer_of_landing_host_is_final(status: int) -> None:
 
 def test_a_tombstone_is_asked_for_metadata_and_in_no_other_form() -> None:
     words = {"title": "Item removed", "text": "This item has been removed at the request of its author."}
-    gone = AnswerFacts(replace(answer(410).seen, **words))
+    gone = replace(answer(410), **words)
     answers = {Question.OBJECT: gone}
     assert next_question(answers, AskingContext(), EVERYWHERE, first_url=URL) is Question.INFO
     assert question_url(Question.INFO, URL, answers, EVERYWHERE) == f"{URL}?info"
@@ -91,7 +91,7 @@ def test_a_tombstone_is_asked_for_metadata_and_in_no_other_form() -> None:
 
 
 def test_metadata_are_asked_for_where_the_object_was_found_instead_of_a_page_of_nothing() -> None:
-    nothing = AnswerFacts(replace(answer(200).seen, title="Item not found", text="Item not found"))
+    nothing = replace(answer(200), title="Item not found", text="Item not found")
     answers, known = {Question.OBJECT: nothing}, AskingContext(is_soft=True)
     assert next_question(answers, known, EVERYWHERE, first_url=URL) is Question.AT_REGISTRY
     found = "https://registered.example/ark:/12x45/x5"

@@ -89,7 +89,7 @@ def observation(question: Question, told: dict[str, Any], url: str = URL) -> Obs
 
 def facts(question: Question, told: dict[str, Any], url: str = URL) -> AnswerFacts:
     """Return the facts of such an observation."""
-    return AnswerFacts(observation(question, told, url))
+    return AnswerFacts.from_observation(observation(question, told, url))
 
 
 def verdict_on(vector: dict[str, Any]) -> Verdict:
@@ -108,7 +108,7 @@ def verdict_on(vector: dict[str, Any]) -> Verdict:
             controls_again=[facts(Question.CONTROL_AGAIN, told, url) for told in vector.get("controls_again", [])],
             neighbours=vector.get("neighbours", 0),
             copies={
-                answers[question].seen.page_digest or "": vector[name]
+                answers[question].page_digest or "": vector[name]
                 for name, question in (("copies", Question.OBJECT), ("record_copies", Question.INFO))
                 if name in vector
             },
@@ -239,7 +239,9 @@ def test_attempts_are_counted_and_reported() -> None:
     first = observation(Question.OBJECT, {"end": "timeout"})
     second = replace(observation(Question.OBJECT, {"chain": [503]}), attempt=2)
     third = replace(observation(Question.OBJECT, {"text": "An item"}), attempt=3)
-    verdict = judge({Question.OBJECT: AnswerFacts(third)}, context=VerdictContext(earlier=(first, second)))
+    verdict = judge(
+        {Question.OBJECT: AnswerFacts.from_observation(third)}, context=VerdictContext(earlier=(first, second))
+    )
     assert verdict.requests == 3
     assert "requested 3 times; before: timeout, 503" in verdict.object.evidence
 

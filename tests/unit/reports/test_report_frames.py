@@ -368,7 +368,7 @@ def test_a_store_that_the_crawler_wrote_is_read_back(tmp_path: Path) -> None:
             findings=(Finding("page-limit", "only 10 of 20 pages were read"),),
         )
         store.record(run_id, [document, observation, TlsResult("n2t.net", 443, True, "ok", MOMENT)])
-        store.record_verdicts(run_id, [judge({Question.OBJECT: AnswerFacts(observation)})])
+        store.record_verdicts(run_id, [judge({Question.OBJECT: AnswerFacts.from_observation(observation)})])
         store.end_run(run_id, at=MOMENT, state="finished")
     frames = load_frames(tmp_path / "store.sqlite")
     assert frames.documents[["url", "outcome", "request_count"]].to_numpy().tolist() == [[GUIDE, "read", 1]]
