@@ -439,7 +439,7 @@ class Conversation:
         if not is_app_shell(facts_beside(reached, case.answers, control)):
             return
         yield self._open_question(case, Question.RENDERED, reached.asked_url)
-        if self._is_first(Question.CONTROL_RENDERED, neighbourhood):
+        if self._claim(Question.CONTROL_RENDERED, neighbourhood):
             yield self._open_question(case, Question.CONTROL_RENDERED, control.asked_url)
 
     # -- other readings
@@ -520,12 +520,15 @@ class Conversation:
         control = self._control_url(case, decisive.asked_url)
         if control is None:
             return
-        if wants_control and self._is_first(Question.CONTROL, neighbourhood):
+        if wants_control:
+            self._claim(Question.CONTROL, neighbourhood)
             is_second = question is not Question.OBJECT and case.answers[Question.OBJECT].is_reached
             yield self._open_question(case, Question.CONTROL_ELSEWHERE if is_second else Question.CONTROL, control)
-        if wants_info and self._is_first(Question.CONTROL_INFO, neighbourhood):
+        if wants_info:
+            self._claim(Question.CONTROL_INFO, neighbourhood)
             yield self._open_question(case, Question.CONTROL_INFO, control + INFLECTIONS[question])
-        if policy is not None and self._is_first(Question.POLICY_LINK, policy):
+        if policy is not None:
+            self._claim(Question.POLICY_LINK, policy)
             yield self._open_question(case, Question.POLICY_LINK, policy)
 
     def _landing_control(self, case: Case, question: Question) -> Iterator[QuestionToSend]:
@@ -565,7 +568,7 @@ class Conversation:
             url = landing_control(reached.final_url, is_second=not is_every, every=is_every)
         if url is None or (is_every and subject == landing_pattern(reached.final_url)):
             return
-        if self._is_first(Question.CONTROL_OTHER, subject):
+        if self._claim(Question.CONTROL_OTHER, subject):
             yield self._open_question(case, Question.CONTROL_EVERY_PART if is_every else Question.CONTROL_OTHER, url)
 
     def _wall_control(self, case: Case, question: Question) -> Iterator[QuestionToSend]:
@@ -612,8 +615,8 @@ class Conversation:
         is_gone = answer.is_answered and answer.status == 404 and ObjectFacts(answer).claim is not None
         return answer if is_gone or answer.may_be_explained else None
 
-    def _is_first(self, question: Question, subject: Hashable) -> bool:
-        """Return True if a question about a subject was not sent before; note that it is sent now."""
-        is_first = (question, subject) not in self._asked
+    def _claim(self, question: Question, subject: Hashable) -> bool:
+        """Note that a question about a subject is sent; return False if it was sent before."""
+        is_new = (question, subject) not in self._asked
         self._asked.add((question, subject))
-        return is_first
+        return is_new

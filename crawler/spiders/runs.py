@@ -330,6 +330,7 @@ class RunJudge:
         on_bug: Callable[[Exception], None] = _raise_bug,
     ) -> None:
         self._shared = shared
+        self._policies = shared.policies()
         self._pages = pages
         self._tls = {(result.host, result.port): result for result in tls}
         self._background = background or Background()
@@ -408,7 +409,7 @@ class RunJudge:
             copies=self._copies(answer_set),
             described=sorted(map(str, self._described[authority_of(written.final_url)] - {ark.base})),
             earlier=tuple(answer_set.earlier),
-            policy=lambda url: self._shared.last(Question.POLICY_LINK, url),
+            policies=self._policies,
             own_path=(
                 self._shared.last(Question.WELL_KNOWN, origin_of(written.asked_url)) if written.is_unknown else None
             ),

@@ -102,6 +102,11 @@ class AnswerSets:
         """Return the last attempt at a shared question about a *subject*, or None."""
         return max(reversed(self.shared(question, subject)), key=lambda answer: answer.attempt, default=None)
 
+    def policies(self) -> dict[str, AnswerFacts]:
+        """Return the last answers for pages with the full text of a commitment, by the URL requested."""
+        asked = [subject for question, subject in self._shared if question is Question.POLICY_LINK]
+        return {str(url): answer for url in asked if (answer := self.last(Question.POLICY_LINK, url)) is not None}
+
     def control_at_landing_host(self, answer: AnswerFacts) -> AnswerFacts | None:
         """Return the answer to the control at the host where the redirects of *answer* ended, or None.
 

@@ -6,11 +6,9 @@ an ARK is dead.
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from functools import partial
 from typing import Any
 
 from crawler.answers.claims import policy_link
@@ -111,24 +109,19 @@ class ObjectAccess:
         return self.verdict.outcome.family
 
 
-#: The rules about metadata if no inflection was requested, by the object's outcome.
+def _unasked_metadata(family: Family, words: str) -> VerdictRule[Family, MetadataOutcome]:
+    return VerdictRule(
+        f"the outcome of the object belongs to the family {family.value}",
+        lambda reached: reached is family,
+        MetadataOutcome.NOT_ASKED,
+        lambda reached: words,
+    )
+
+
+#: The rules about metadata if no inflection was requested, by the family of the object's outcome.
 UNASKED_RULES: RuleTable[Family, MetadataOutcome] = RuleTable(
     "The metadata, if no inflection was requested",
-    (
-        RuleGroup(
-            "always",
-            always,
-            tuple(
-                VerdictRule(
-                    f"the outcome of the object belongs to the family {family.value}",
-                    partial(operator.is_, family),
-                    MetadataOutcome.NOT_ASKED,
-                    lambda family: _UNASKED_METADATA[family],
-                )
-                for family in _UNASKED_METADATA
-            ),
-        ),
-    ),
+    (RuleGroup("always", always, tuple(_unasked_metadata(*row) for row in _UNASKED_METADATA.items())),),
 )
 
 
@@ -177,8 +170,8 @@ class VerdictContext:
     """ARKs of other objects that pages of the same host describe; a few, if there are many."""
     earlier: Sequence[Observation] = ()
     """Earlier attempts at the same questions."""
-    policy: Callable[[str], AnswerFacts | None] = lambda url: None
-    """Returns the answer for the page with the full text of a commitment, by the URL requested."""
+    policies: Mapping[str, AnswerFacts] = field(default_factory=dict)
+    """The answers for pages with the full text of a commitment, by the URL requested."""
     own_path: AnswerFacts | None = None
     """The host's answer about the path of its resolver, if requested."""
     registered: RegistryEntry | None = None
@@ -207,7 +200,7 @@ def judge(answers: AnswersByQuestion, *, context: VerdictContext | None = None) 
     commitment = COMMITMENT_RULES.judge(CommitmentFacts(answers, describing))
     is_stated = commitment.outcome is CommitmentOutcome.STATED
     link = policy_link(commitment.parsed) if is_stated else None
-    policy = around.policy(link) if link else None
+    policy = around.policies.get(link) if link else None
     if policy is not None:
         words = (*commitment.evidence, about_policy(policy))
         commitment = replace(commitment, evidence=words)
