@@ -85,10 +85,10 @@ def failing_arks(frames: Frames, failures: pd.DataFrame, language: Language) -> 
     from reports.tables.known import without_known
 
     statuses = ark_statuses(frames)
-    is_amiss = statuses["family"].isin([Family.FAILS, Family.UNREACHABLE])
+    is_failing = statuses["family"].isin([Family.FAILS, Family.UNREACHABLE])
     is_raised = statuses["ark_id"].isin(without_known(frames, frames.verdicts)["ark_id"])
-    amiss = statuses[is_amiss & is_raised].sort_values(["family", "ark"])
-    first = amiss.head(MOST_FAULTS)
+    failing = statuses[is_failing & is_raised].sort_values(["family", "ark"])
+    first = failing.head(MOST_FAULTS)
     cited = frames.mentions[frames.mentions["ark_id"].isin(first["ark_id"])]
     cited = cited.sort_values(["document", "ordinal"]).drop_duplicates(["ark_id", "document", "page", "line"])
     rows = rows_of(cited[["document", "page", "line"]])
@@ -103,4 +103,4 @@ def failing_arks(frames: Frames, failures: pd.DataFrame, language: Language) -> 
         )
         for ark_id, ark, outcome, family in rows_of(first[["ark_id", "ark", "object", "family"]])
     ]
-    return faults, len(amiss)
+    return faults, len(failing)

@@ -218,7 +218,7 @@ def send_news(
 
 def _digests(config: Config, store_file: Path, report: Report, audit: str) -> Callable[[Delivery], Digest]:
     """Return a function from the last `Delivery` of a channel to the digest of all changes since."""
-    earlier = report.frames.compared
+    earlier = report.frames.compared_run
     compared = None if earlier is None else int(earlier.run["run_id"].iloc[0])
 
     @cache

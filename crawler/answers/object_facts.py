@@ -437,8 +437,8 @@ class ObjectFacts:
             return None
         if not self._is_confirmed(titled) and answer.words.says_other(self.own_words):
             return None  # the title of a picture
-        tells = answer.tells_of_object or answer.is_record or self._is_retraction(titled)
-        return None if tells else answer.title
+        describes = answer.tells_of_object or answer.is_record or self._is_retraction(titled)
+        return None if describes else answer.title
 
     @cached_property
     def regional(self) -> str | None:

@@ -399,7 +399,7 @@ class RunJudge:
         return VerdictContext(
             control=self._shared.control(ark, asked_url, Question.CONTROL),
             control_as_written=self._shared.control(ark, written.asked_url, Question.CONTROL),
-            controls_again=self._shared.shared(Question.CONTROL_AGAIN, resolver_or_host(written.asked_url)),
+            controls_again=self._shared.answers_about(Question.CONTROL_AGAIN, resolver_or_host(written.asked_url)),
             other_controls=self._shared.other_controls(ark, answer),
             control_info=self._shared.control(ark, asked_url, Question.CONTROL_INFO),
             control_landing=self._shared.control_at_landing_host(answer),

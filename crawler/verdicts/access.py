@@ -487,8 +487,8 @@ def judge_rendered(
         fault = f"the page of a name that can't exist: {of_control}"
     if fault is not None or rendering is None:
         browser = rendering.browser if rendering is not None else "a browser"
-        said = f"rendered with {browser}, but the result can't be judged: {fault}"
-        return replace(verdict, evidence=(*verdict.evidence, said))
+        words = f"rendered with {browser}, but the result can't be judged: {fault}"
+        return replace(verdict, evidence=(*verdict.evidence, words))
     requests = sum(hop.location is None for hop in rendering.requests)
     how = (
         f"without scripts the page is the same for any name; rendered with {rendering.browser}, which sent"

@@ -94,13 +94,13 @@ class AnswerSets:
         control = self.control(reading.ark, answer.asked_url, Question.CONTROL)
         return Form(reading, answer, control)
 
-    def shared(self, question: Question, subject: Hashable) -> list[AnswerFacts]:
+    def answers_about(self, question: Question, subject: Hashable) -> list[AnswerFacts]:
         """Return the answers to a shared question about a *subject* (`_shared_keys`)."""
         return self._shared.get((question, subject), [])
 
     def last(self, question: Question, subject: Hashable) -> AnswerFacts | None:
         """Return the last attempt at a shared question about a *subject*, or None."""
-        return max(reversed(self.shared(question, subject)), key=lambda answer: answer.attempt, default=None)
+        return max(reversed(self.answers_about(question, subject)), key=lambda answer: answer.attempt, default=None)
 
     def policies(self) -> dict[str, AnswerFacts]:
         """Return the last answers for pages with the full text of a commitment, by the URL requested."""
@@ -134,7 +134,7 @@ class AnswerSets:
         counts.
         """
         return max(
-            self.shared(question, (resolver_or_host(url), ark.naan)),
+            self.answers_about(question, (resolver_or_host(url), ark.naan)),
             key=lambda candidate: (common_length(_control_ark(candidate).name, ark.name), candidate.attempt),
             default=None,
         )

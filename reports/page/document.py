@@ -124,7 +124,7 @@ def page_pieces(
         "actions": cards,
         "more_causes": len(tables["causes"]) - len(cards),
         "charts": charts,
-        "comparison": change_lists(tables["changes"]) if frames.compared else [],
+        "comparison": change_lists(tables["changes"]) if frames.compared_run else [],
         "details": [detail.name for detail in DETAILS],
         "topics": [(topic, [parts[name].shown for name in topic.tables]) for topic in TOPICS],
     }

@@ -74,7 +74,7 @@ def shown_table(definition: TableDefinition, table: pd.DataFrame, frames: Frames
     )
     held = min(len(table), MOST_EMBEDDED)
     nothing = definition.nothing if table.empty else ""
-    if definition.name == "changes" and not frames.compared and table["event"].eq(EventKind.NEW).all():
+    if definition.name == "changes" and not frames.compared_run and table["event"].eq(EventKind.NEW).all():
         nothing = _FIRST_TIME
     return ShownTable(definition, columns, rows, len(table), held, language.gettext(nothing))
 

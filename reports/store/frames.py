@@ -159,7 +159,7 @@ class Frames:
     """One row per ARK and URL that has recovered, with the cause of its last failure, if it was diagnosed."""
 
     @property
-    def compared(self) -> Frames | None:
+    def compared_run(self) -> Frames | None:
         """The run that this one is compared with: the chosen one, or else the previous one; None without any."""
         return self.since or self.previous
 

@@ -39,7 +39,7 @@ def changes(frames: Frames) -> pd.DataFrame:
     A report without a run to compare with has events only.
     """
     events = events_to_report(frames).merge(frames.verdicts[[*PAIR, "object"]], on=PAIR, how="left")
-    failures = [new_failures(frames)] if frames.compared else []
+    failures = [new_failures(frames)] if frames.compared_run else []
     rows = pd.concat([events.astype({"event": "str"}), *failures], ignore_index=True)
     known = diagnosed_failures(frames)[[*PAIR, "cause"]].assign(is_past=False)
     if frames.former_causes is not None:
@@ -62,7 +62,7 @@ def newly(frames: Frames, family: Family) -> pd.DataFrame:
     An ARK whose documents that run could not read is compared with its last verdict before. Without such a run every
     ARK of the family is new. Known problems are left out.
     """
-    compared = frames.compared
+    compared = frames.compared_run
     rows = of_family(frames, family)
     if compared is not None:
         before = frames.history[frames.history["started_at"].le(compared.run["started_at"].max())]

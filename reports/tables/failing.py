@@ -45,18 +45,18 @@ def diagnosed_failures(frames: Frames) -> pd.DataFrame:
     All URLs of an ARK have one cause. The rows are unsorted.
     """
     judged = _judged_verdicts(frames)
-    amiss = judged[~judged["family"].isin([Family.WORKS, Family.NOT_JUDGED]) | judged["way"].notna()]
+    failing = judged[~judged["family"].isin([Family.WORKS, Family.NOT_JUDGED]) | judged["way"].notna()]
     # An address that holds another one is that of an archive or a proxy.
     is_inner = judged["request_url"].str.count("://").gt(1)
     fine = judged[judged["family"].eq(Family.WORKS) & judged["way"].isna() & ~is_inner]
     fine = in_order(fine[["ark", "naan", "request_url"]], "ark", "request_url")
-    of_failure = _with_evidence(frames, judged, amiss, fine)
+    of_failure = _with_evidence(frames, judged, failing, fine)
     of_failure = of_failure.rename(columns={"object": "outcome", "last_status": "status"})
     failures = records_of(of_failure[[field.name for field in fields(Failure)]])
     diagnoses = [diagnose(Failure(**failure)) for failure in failures]
     columns = {name: [getattr(diagnosis, name) for diagnosis in diagnoses] for name in _OF_DIAGNOSIS}
-    causes = pd.DataFrame(columns, index=amiss.index).astype("str")
-    rows = pd.concat([amiss[_KNOWN], causes], axis="columns").reset_index(drop=True)
+    causes = pd.DataFrame(columns, index=failing.index).astype("str")
+    rows = pd.concat([failing[_KNOWN], causes], axis="columns").reset_index(drop=True)
     return rows.drop(columns=_OF_CAUSE).merge(_main_causes(rows), on="ark_id", how="left")[list(rows.columns)]
 
 
@@ -117,8 +117,8 @@ def _way(remarks: str) -> str | None:
     return next((way.value for way, (_, remark) in WAYS.items() if f"{JOINT}{remark}{JOINT}" in joined), None)
 
 
-def _with_evidence(frames: Frames, judged: pd.DataFrame, amiss: pd.DataFrame, fine: pd.DataFrame) -> pd.DataFrame:
-    """Return the failures *amiss* with the evidence that other ARKs of the run give, in the fields of `Failure`."""
+def _with_evidence(frames: Frames, judged: pd.DataFrame, failing: pd.DataFrame, fine: pd.DataFrame) -> pd.DataFrame:
+    """Return the *failing* rows with the evidence that other ARKs of the run give, in the fields of `Failure`."""
     working = dict(rows_of(fine[["ark", "request_url"]]))
     is_working, sorted_arks = working.__contains__, sorted(working)
     answered = frames.hops.loc[frames.hops["status"].lt(500).fillna(False), "url"]
@@ -134,24 +134,26 @@ def _with_evidence(frames: Frames, judged: pd.DataFrame, amiss: pd.DataFrame, fi
         led_well = led_well[hosts_of(led_well["last_url"]).isin(places)]
 
     # Suggestions of check characters and earlier runs, as far as they worked in this audit.
-    proposed = amiss["suggestions"].dropna().str.split(JOINT).explode()
+    suggestions = failing["suggestions"].dropna().str.split(JOINT).explode()
     meant = {proposal["ark"] for proposal in frames.verdicts["did_you_mean"] if isinstance(proposal, dict)}
-    works, earlier = judged["family"].eq(Family.WORKS), amiss["last_good_url"]
+    works, earlier = judged["family"].eq(Family.WORKS), failing["last_good_url"]
     ended = pd.concat([judged.loc[works, "last_url"], judged.loc[works, "request_url"]])
-    has_moved = earlier.isin(ended[ended.isin(earlier.dropna())]) & ~earlier.isin(amiss["last_url"])
+    has_moved = earlier.isin(ended[ended.isin(earlier.dropna())]) & ~earlier.isin(failing["last_url"])
 
-    arks = {ark: Ark.parse(ark) for ark in amiss["ark"].unique()}
-    asked = zip(hosts_of(amiss["request_url"]), amiss["naan"], strict=True)
-    return amiss.assign(
-        works_at=map_distinct(amiss["ark"], working.get),
-        longer=map_distinct(amiss["ark"], lambda ark: _longer(ark, sorted_arks)),
-        shorter=map_distinct(amiss["ark"], lambda ark: next(filter(is_working, _beginnings(arks[ark])), None)),
-        whole=map_distinct(amiss["ark"], lambda ark: next(filter(is_working, map(str, arks[ark].implied_arks)), None)),
-        host_answers=hosts_of(amiss["last_url"]).isin(hosts_of(answered).unique()),
+    arks = {ark: Ark.parse(ark) for ark in failing["ark"].unique()}
+    asked = zip(hosts_of(failing["request_url"]), failing["naan"], strict=True)
+    return failing.assign(
+        works_at=map_distinct(failing["ark"], working.get),
+        longer=map_distinct(failing["ark"], lambda ark: _longer(ark, sorted_arks)),
+        shorter=map_distinct(failing["ark"], lambda ark: next(filter(is_working, _beginnings(arks[ark])), None)),
+        whole=map_distinct(
+            failing["ark"], lambda ark: next(filter(is_working, map(str, arks[ark].implied_arks)), None)
+        ),
+        host_answers=hosts_of(failing["last_url"]).isin(hosts_of(answered).unique()),
         naan_known=[pair in known_naans for pair in asked],
         pattern_works=led_to.isin(_patterns(led_well).unique()),
         pattern_count=led_to.map(dict(led_to.value_counts())).astype("Int64"),
-        suggestion=proposed[proposed.isin({*working, *meant}.intersection(proposed))].groupby(level=0).first(),
+        suggestion=suggestions[suggestions.isin({*working, *meant}.intersection(suggestions))].groupby(level=0).first(),
         living_url=earlier.where(has_moved),
     )
 

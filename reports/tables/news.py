@@ -71,7 +71,7 @@ def news_of(frames: Frames, *, failures_sent: Mapping[str, str] | None = None, l
     """
     failures_sent = failures_sent or {}
     run = next(records_of(frames.run))
-    earlier = None if frames.compared is None else next(records_of(frames.compared.run))
+    earlier = None if frames.compared_run is None else next(records_of(frames.compared_run.run))
     problems = _problems(frames, is_suspect=bool(run["is_suspect"]))
     ranks = {kind: rank for rank, kind in enumerate(PROBLEM_KINDS)}
     sent = problems["ark"].map({ark: ranks.get(kind) for ark, kind in failures_sent.items()})

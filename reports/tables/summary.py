@@ -274,7 +274,7 @@ def summarize(frames: Frames, tables: Mapping[str, pd.DataFrame]) -> Summary:
     changes = tables["changes"]
     changed = changes.groupby(changes["event"].astype("str"))["ark"].nunique()
     day, since = (
-        run.run["started_at"].iloc[0].date() if run and len(run.run) else None for run in (frames, frames.compared)
+        run.run["started_at"].iloc[0].date() if run and len(run.run) else None for run in (frames, frames.compared_run)
     )
     return Summary(
         works,

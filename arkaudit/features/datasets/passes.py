@@ -158,7 +158,7 @@ def decide_part(storage: Storage, read_file: str, learned: DatasetEvidence) -> D
     if not all(map(storage.is_file, names.values())):
         with ExitStack() as stack:
             files = {
-                table.name: stack.enter_context(_written(storage, names[table.name], schema_of(table)))
+                table.name: stack.enter_context(_table_file_when_complete(storage, names[table.name], schema_of(table)))
                 for table in DATASET_TABLES
             }
             read = sound_parquet(stack.enter_context(storage.open(read_file)))
@@ -178,7 +178,7 @@ def decide_part(storage: Storage, read_file: str, learned: DatasetEvidence) -> D
 
 
 @contextmanager
-def _written(storage: Storage, name: str, schema: pa.Schema) -> Iterator[ParquetFile]:
+def _table_file_when_complete(storage: Storage, name: str, schema: pa.Schema) -> Iterator[ParquetFile]:
     """Give a file for rows, which gets its *name* when it is complete."""
     with storage.scratch() as scratch:
         with ParquetFile(schema, scratch) as file:
