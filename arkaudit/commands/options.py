@@ -185,8 +185,8 @@ from_places_option = click.option(
 def lines_of(source: str | None, *, errors: str = "replace") -> dict[int, str]:
     """Return the non-empty lines of a file, or of standard input (``-``), by line number; none without a *source*.
 
-    The file may be compressed by gzip. NUL ends lines if there is any, as in the output of ``git diff -z``. *errors* is
-    that of `bytes.decode`. Raises `UserMistake`.
+    The file may be compressed by gzip. NUL ends lines if there is any, as in the output of ``git diff -z``, and blanks
+    belong to them then. *errors* is that of `bytes.decode`. Raises `UserMistake`.
     """
     import gzip
     import zlib
@@ -201,8 +201,8 @@ def lines_of(source: str | None, *, errors: str = "replace") -> dict[int, str]:
         text = (gzip.decompress(data) if is_packed else data).decode("utf-8-sig", errors)
     except (OSError, EOFError, zlib.error) as problem:
         raise UserMistake(f"{source} can't be read: {getattr(problem, 'strerror', None) or problem}") from None
-    lines = text.split("\0") if "\0" in text else text.splitlines()
-    return {number: line for number, line in enumerate(map(str.strip, lines), start=1) if line}
+    lines = text.split("\0") if "\0" in text else map(str.strip, text.splitlines())
+    return {number: line for number, line in enumerate(lines, start=1) if line}
 
 
 def listed_places(source: str | None) -> list[str]:

@@ -16,7 +16,7 @@ from extractors.model.errors import UserMistake
     [
         (b"a.md\n\n  b c.md \r\n", {1: "a.md", 3: "b c.md"}),
         (gzip.compress(b"a.md\nb.md"), {1: "a.md", 2: "b.md"}),
-        (b"a\nb.md\0c.md\0", {1: "a\nb.md", 2: "c.md"}),
+        (b"a\nb.md\0 c.md \0", {1: "a\nb.md", 2: " c.md "}),
         ("\N{ZERO WIDTH NO-BREAK SPACE}a.md".encode(), {1: "a.md"}),
         (b" \n\n", {}),
     ],
