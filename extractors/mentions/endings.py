@@ -338,13 +338,19 @@ ENDINGS: tuple[Ending, ...] = (
     Ending(
         "capitalized word at a name",
         Effect.LIKELY,
-        regex.compile(
-            r"(?=[A-Z][a-z]{2,}⟩)(?<=⟨[^/⟩]{1,40}/(?:(?=[a-z]*[0-9])[0-9a-z]{4,}|[^⟩]{3,}[0-9]))"
-            r"|(?<![A-Z])(?=[A-Z]{3,}⟩)(?<=⟨[^/⟩]{1,40}/(?=[a-z]*[0-9])[0-9a-z]{4,})"
-        ),
-        "⟦ark:/21198/z1r7mb64Voir⟧ la suite, ⟦ark:/21198/z1r7mb65ISBN⟧ 978, ⟦ark:/21198/z1r7mb66/f12Then⟧",
-        "⟦ark:/21198/z1r7mb64Vo⟧ la suite, ⟦ark:/21198/Z1R7MB65ISBN⟧, ⟦ark:/21198/z1r7mb66/f12.highRes⟧",
+        regex.compile(r"(?=[A-Z][a-z]{2,}⟩)(?<=⟨[^/⟩]{1,40}/(?:(?=[a-z]*[0-9])[0-9a-z]{4,}|[^/.⟩]{3,}[0-9]))"),
+        "⟦ark:/21198/z1r7mb64Voir⟧ la suite",
+        "⟦ark:/21198/z1r7mb64Vo⟧ la suite",
         source="labelled corpus, tables of plain text",
+        reason=Reason.ATTACHED_WORD_KEPT,
+        holds_in=in_texts,
+    ),
+    Ending(
+        "capitals at a name in small letters",
+        Effect.LIKELY,
+        regex.compile(r"(?<![A-Z])(?=[A-Z]{3,}⟩)(?<=⟨[^/⟩]{1,40}/(?=[a-z]*[0-9])[0-9a-z]{4,})"),
+        "⟦ark:/21198/z1r7mb64ISBN⟧ 978",
+        "⟦ark:/21198/Z1R7MB64ISBN⟧ 978",
         reason=Reason.ATTACHED_WORD_KEPT,
         holds_in=in_texts,
     ),
