@@ -28,7 +28,7 @@ from reports.tables.report_tables import TABLES, Report
 from reports.tables.summary import SUMMARY_TABLES
 from reports.tables.wording import DEFAULT_FORMATS, FORMAT_MODULES, PLUGIN_FORMATS
 
-INDEX, WORKBOOK = "index.html", "report.xlsx"
+INDEX = "index.html"
 #: The tables that a format needs if it reads every table.
 _EVERY_TABLE = [table.name for table in TABLES]
 
@@ -60,19 +60,21 @@ def _format_per_table(name: str) -> ReportFormat:
     return ReportFormat(tuple(place.format(table.name) for table in TABLES), write_all)
 
 
-def text_format(path: str, text: Callable[[Report], str], needs: Iterable[str] = ()) -> ReportFormat:
-    """Return a format that writes one text file."""
+def _format_in_one_file(
+    path: str, content: Callable[[Report], bytes], needs: Iterable[str], text: Callable[[Report], str] | None = None
+) -> ReportFormat:
+    """Return a format whose only file combines several tables, so that it is written after all of them."""
 
     def write_all(report: Report, folder: Path) -> Iterator[None]:
         yield from (None for _ in TABLES)
-        (folder / path).write_bytes(_to_bytes(text(report)))
+        (folder / path).write_bytes(content(report))
 
     return ReportFormat((path,), write_all, needs, text)
 
 
-def _write_workbook(report: Report, folder: Path) -> Iterator[None]:
-    yield from (None for _ in TABLES)
-    (folder / WORKBOOK).write_bytes(workbook_bytes(report))
+def text_format(path: str, text: Callable[[Report], str], needs: Iterable[str] = ()) -> ReportFormat:
+    """Return a format that writes one text file."""
+    return _format_in_one_file(path, lambda report: _to_bytes(text(report)), needs, text)
 
 
 def _to_bytes(text: str) -> bytes:
@@ -104,7 +106,7 @@ FORMATS = {
     "csv-bom": _format_per_table("csv-bom"),
     "md": text_format("report.md", markdown, SHOWN),
     "json": text_format("report.json", json_report, _EVERY_TABLE),
-    "xlsx": ReportFormat((WORKBOOK,), _write_workbook, _EVERY_TABLE),
+    "xlsx": _format_in_one_file("report.xlsx", workbook_bytes, _EVERY_TABLE),
     "parquet": _format_per_table("parquet"),
     "junit": text_format("junit.xml", junit),
     "sarif": text_format("report.sarif", sarif, ("failures",)),
