@@ -144,8 +144,8 @@ def _worth() -> Iterator[str]:
         "The worth depends on the reply to the control, the number of signs of absence, and the page: *its own page* "
         "names this ARK or describes an object, *any page* does neither. A sign of absence is a title, a beginning of the "
         "text, or an address at the end of the chain that reports that nothing was found; a title of this kind that is all "
-        "of the text counts twice. So do the page of an idle host, an error record, and the home page of a site at the "
-        "end of the chain count as signs.\n"
+        "of the text counts twice. Other signs are the page of an idle host, an error record, and the home page of a "
+        "site at the end of the chain.\n"
     )
     columns = [f"{signs.name.lower()}, {_OWN_PAGE[is_particular]}" for signs, is_particular in _COLUMNS]
     yield f"| the control's reply | {' | '.join(columns)} |\n|{'---|' * (len(columns) + 1)}"

@@ -73,10 +73,10 @@ def make_parts(
     # Files of older inputs and of older evidence go. Files with foreign names stay.
     tables = [table.name for table in DATASET_TABLES]
     kept = {*done, *map(results.get, reading), *(table_file(table, part.name) for part in made for table in tables)}
-    for folder in (READ, SCRATCH, *tables):
-        for name in storage.names(folder):
-            if f"{folder}/{name}" not in kept and OWN_FILE.fullmatch(name):
-                storage.remove(f"{folder}/{name}")
+    for place in (READ, SCRATCH, *tables):
+        for name in storage.names(place):
+            if f"{place}/{name}" not in kept and OWN_FILE.fullmatch(name):
+                storage.remove(f"{place}/{name}")
     return made
 
 
