@@ -63,3 +63,14 @@ def test_every_failure_has_advice_of_its_own() -> None:
         said = explanation(judged, [])[-1]["conclusion"]
         assert said.startswith("What to do: ")
         assert "nothing shows that the ARK is at fault" not in said
+
+
+def test_every_outcome_has_advice_after_every_kind_of_answer() -> None:
+    bodies = ("<title>Map</title><p>A map of the harbour", "<title>Viewer</title><div id=app></div><script src=a.js>")
+    answers: list[dict[str, Any]] = [{"type": "text/html", "body": body} for body in bodies]
+    verdict = judge({Q.OBJECT: AnswerFacts.from_observation(observation(Q.OBJECT, answers[0]))})
+    for outcome, told in product(ObjectOutcome, [*answers, {"chain": [404]}, {"end": ChainEnd.TIMEOUT.value}]):
+        judged = replace(verdict, object=replace(verdict.object, outcome=outcome))
+        said = explanation(judged, [observation(Q.OBJECT, told)])[-1]["conclusion"]
+        assert said.startswith("What to do: "), (outcome, told)
+        assert said.endswith("."), (outcome, told)
