@@ -14,7 +14,8 @@ from functools import lru_cache
 
 from crawler.answers.answer import STRUCTURED
 from crawler.answers.erc import missing_code
-from crawler.answers.quirks import plain, quirks, without_marks
+from crawler.answers.notices import is_fault
+from crawler.answers.quirks import is_unfilled, plain, quirks, without_marks
 from crawler.answers.structured import kernel, plain_key, vocabulary
 from extractors.find import find_arks
 from extractors.model.ark import Ark
@@ -290,10 +291,16 @@ def is_uninformative(what: str) -> bool:
 
 
 def is_placeholder(what: str) -> bool:
-    """Return True if a statement is the default text of a template, a program or an empty form."""
+    """Return True if a statement is the default text of a template, a program or an empty form, or reports a fault.
+
+    >>> is_placeholder("Insert commitment here"), is_placeholder("The preservation policy could not be loaded")
+    (True, True)
+    """
     words, vocabulary = _bare(what), quirks()
     is_word = words == "" or words in vocabulary.placeholder.word
-    if is_word or _TO_COME.match(words) or missing_code(what):
+    if is_word or _TO_COME.match(words) or missing_code(what) or is_unfilled(_TAG.sub(" ", what)):
+        return True
+    if is_fault(vocabulary.commitment_labels.removed_from(words)):
         return True
     is_phrase = any(phrase in plain(what) for phrase in vocabulary.placeholder.phrase)
     return is_phrase and level_of(what) is None

@@ -302,6 +302,17 @@ class Placeholder(_Section):
     who: frozenset[str]
 
 
+class Template(_Section):
+    """Words of a form or a template that nobody filled in."""
+
+    sign: frozenset[str]
+    filler: frozenset[str]
+    whole: frozenset[str]
+    """Whole texts."""
+    phrase: tuple[str, ...]
+    """Beginnings of texts."""
+
+
 class FaultTitle(_Section):
     """Texts of a program in place of a record's title, if it has no record."""
 
@@ -358,6 +369,7 @@ class Quirks(_Section):
     address: Addresses
     login: LogIn
     placeholder: Placeholder
+    template: Template
     other_promise: PhraseList
     """Words that look like a promise about an object, and are about something else."""
     fault_title: FaultTitle
@@ -376,6 +388,16 @@ class Quirks(_Section):
     def question_of_label(self) -> Mapping[str, str]:
         """The kernel's name for the question of each label of a descriptive page, in lower case."""
         return {label: question for question, labels in self.labels.items() for label in labels}
+
+    @cached_property
+    def label_words(self) -> frozenset[str]:
+        """The words in labels of descriptive pages, in lower case."""
+        return frozenset(word for label in self.question_of_label for word in _LETTERS.findall(label))
+
+    @cached_property
+    def commitment_labels(self) -> Phrases:
+        """Labels of commitments."""
+        return Phrases.from_texts(self.labels["commitment"])
 
     @cached_property
     def pauses_and_faults(self) -> Phrases:
@@ -500,16 +522,42 @@ _VARIABLE = re.compile(
 )
 
 
+#: Marks before the name of a variable.
+_MARKS = ("_", "@", "#", "%", "$", "[", "{")
+#: Words, of which a name such as ``TITLE_HERE`` or ``dc.title`` has several.
+_LETTERS = re.compile(r"[^\W\d_]+")
+
+
 def is_unfilled(value: str) -> bool:
-    """Return True if a text is nothing but variables of a template.
+    """Return True if a text is nothing but variables of a template, or its words for a value: "Insert title here".
 
     >>> [is_unfilled(text) for text in ("%(title)s", "<?php echo $title; ?>", "{{ last }}, {{ first }}", "<title>")]
     [True, True, True, True]
     >>> [is_unfilled(text) for text in ("100 % silk", "Ada <Rossi>", "", "$100 bills", "{A map}, 1784")]
     [False, False, False, False, False]
+    >>> [is_unfilled(text) for text in ("TITLE_HERE", "Insert the author's name", "dc.date", "Your Name", "Here lies")]
+    [True, True, True, False, False]
     """
     rest = _VARIABLE.sub("", value)
-    return rest != value and not any(map(str.isalnum, rest))
+    if rest != value:
+        return not any(map(str.isalnum, rest))
+    return _is_template_text(plain(value))
+
+
+def _is_template_text(text: str) -> bool:
+    """Return True if a text in plain form has a sign of a template, the label of a value, and else only its filler.
+
+    A label between marks, such as ``__TITLE__``, has such a sign.
+    """
+    template, labels = quirks().template, quirks().label_words
+    bare_text = without_marks(text)
+    if bare_text in template.whole or text.startswith(template.phrase):
+        return True
+    if text.startswith(_MARKS) and bare_text in quirks().question_of_label:
+        return True
+    words = set(_LETTERS.findall(text.replace("'s", "")))
+    rest = words - template.sign
+    return rest != words and not rest.isdisjoint(labels) and rest <= template.filler | labels
 
 
 def without_marks(text: str) -> str:

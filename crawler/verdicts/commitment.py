@@ -172,7 +172,7 @@ COMMITMENT_RULES: RuleTable[CommitmentFacts, CommitmentOutcome] = RuleTable(
                     "2023, 5.1.1",
                 ),
                 VerdictRule(
-                    "it is empty, or the default text of a template, a program or an empty form",
+                    "it is empty, the default text of a template, a program or an empty form, or the report of a fault",
                     lambda facts: is_placeholder(facts.what),
                     CommitmentOutcome.PLACEHOLDER,
                     lambda facts: f"{facts.asked_by} returned a statement without content: {facts.what!r}",
