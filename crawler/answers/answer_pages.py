@@ -13,20 +13,24 @@ from urllib.parse import quote
 from crawler.answers.erc import QUESTIONS, Record, parse_erc, says_something
 from crawler.answers.notices import PageWords
 from crawler.answers.own_part import (
+    FEW_LETTERS,
+    MEDIA,
     WITHOUT_TEXT,
     Page,
     folded_text,
     is_all_of_site,
     is_hidden,
+    letters_in,
     own_part,
     parse_page,
     remove,
 )
-from crawler.answers.quirks import is_visitor_counter, plain, quirks
+from crawler.answers.quirks import is_absent_path, is_visitor_counter, plain, quirks
 from crawler.answers.structured import from_json, kernel, plain_key, record_of
+from crawler.answers.withdrawals import ARK_OR_URL
 from crawler.model.observations import MOST_ARKS, PageFacts
 from extractors.find import find_arks
-from extractors.model.urls import join_url, refresh_target
+from extractors.model.urls import join_url, refresh_target, split_url
 
 #: Maximum number of bytes of markup to parse: the time for a hostile page is quadratic in its size. It also bounds the
 #: memory for the pages that `read_page` remembers.
@@ -44,11 +48,18 @@ _OTHER_ADDRESSES = re.compile(r"content\Z|data-")
 _ABSOLUTE = re.compile(r"(?:https?:/)?/\S+\Z")
 _IN_STYLE = re.compile(r"url\([\"']?(?P<address>[^\"')]{1,300})")
 _IN_SCRIPT = re.compile(r"""["'](?P<address>(?:https?:/)?/[^"'\s<>\\]{2,300})["']""")
+#: The redirect in a script that does little else.
+_SENT_AWAY = re.compile(
+    r"""\blocation (?: (?:\.href)? \s* = | \.(?:replace|assign) \( ) \s* ["'] (?P<address>[^"'\s]{1,300}) ["']""",
+    re.VERBOSE,
+)
 _MOST_REFERENCES = 200
 _LABELS_END = " :\N{FULLWIDTH COLON}"
 _MOST_LINES = 3_000
 _MOST_TOLD = 200
 _LABEL_CHARS = 60
+#: Maximum number of words of an unknown label.
+_LABEL_WORDS = 4
 
 #: The ends of names of fields of a form that passes a log-in request to another host (SAML and WS-Federation).
 _SIGN_ON = ("SAMLRequest", "wresult", "wctx")
@@ -90,7 +101,7 @@ def read_page(markup: bytes, charset: str | None) -> tuple[str | None, str, Page
     source = str(markup, "utf-8", "replace")
     scriptless = plain(" ".join(map(folded_text, page("noscript"))))
     hidden = " ".join(folded_text(tag) for tag in page(True) if is_hidden(tag))
-    scripts = (tag.get_text().replace("\\/", "/") for tag in page("script"))
+    scripts = [tag.get_text().replace("\\/", "/") for tag in page("script")]
     in_scripts = [match["address"] for script in scripts for match in _IN_SCRIPT.finditer(script)]
     remove(page.find_all(WITHOUT_TEXT))
     title = _title(page)
@@ -101,10 +112,15 @@ def read_page(markup: bytes, charset: str | None) -> tuple[str | None, str, Page
     embedded = _embedded_record(page) or _displayed_record(page)
     kernel_values = _labelled_values(page, lines)
     asks_password = any(map(_is_shown, [field for field in page("input") if _type(field) == "password"][:20]))
-    is_unfilled = not kernel_values and _is_unfilled(page)
+    is_described = not kernel_values.keys() <= {"where"}
+    has_empty_fields = not is_described and _has_empty_fields(page)
     signs_on = any(field.get("name", "").endswith(_SIGN_ON) for field in page("input"))
     is_frame = not runs_scripts and is_all_of_site(page)
     own_text, headings = own_part(page)
+    if letters_in(own_text) <= FEW_LETTERS:
+        refresh = refresh or _sent_away(scripts)
+    is_bare = not is_described and page.find(MEDIA) is None
+    is_unfilled = has_empty_fields or (is_bare and _has_only_labels(own_text, headings))
     text = " ".join(part for part in (" ".join((title or "").split()), own_text) if part)
     challenge = quirks().challenge_in_page(source, title, text, f"{scriptless} {hidden}")
     if challenge is not None and not quirks().check.is_about_people(scriptless):
@@ -137,6 +153,19 @@ def _references(page: Page) -> Iterator[str]:
                 reference = (address["address"] if address else value.strip())[:_VALUE_CHARS]
                 # The query or the fragment of a viewer names what it shows.
                 yield quote(reference) if tag.name in _VIEWERS else reference
+
+
+def _sent_away(scripts: Iterable[str]) -> str | None:
+    """Return the address of a home page or an error page to which a script that does little else sends the reader."""
+    matches = (_SENT_AWAY.search(script) for script in scripts if len(script) <= _REDIRECT_CHARS)
+    addresses = (match["address"] for match in matches if match)
+    return next((address for address in addresses if _is_home(address) or is_absent_path(address)), None)
+
+
+def _is_home(address: str) -> bool:
+    parts = split_url(address)
+    is_whole = not parts.query and "#" not in address
+    return is_whole and quirks().address.root_path.match(parts.path) is not None
 
 
 def _title(page: Page) -> str | None:
@@ -342,7 +371,7 @@ def _pairs(page: Page) -> Iterator[tuple[str, str]]:
             yield from zip(map(_first_texts, cells), map(_first_texts, below), strict=True)
 
 
-def _is_unfilled(page: Page) -> bool:
+def _has_empty_fields(page: Page) -> bool:
     """Return True if the lists and tables of a page have two known labels or three unknown ones, and none has a value."""
     labels, values = [], []
     for label, value in _pairs(page):
@@ -350,6 +379,27 @@ def _is_unfilled(page: Page) -> bool:
         values.append(value.strip())
     known = sum(label in quirks().question_of_label for label in labels)
     return not any(values) and (known >= _ENOUGH_LABELS or sum(map(bool, labels)) > _ENOUGH_LABELS)
+
+
+def _has_only_labels(text: str, headings: Iterable[str]) -> bool:
+    """Return True if a text, without headings and addresses, has labels and words for nothing, and no value.
+
+    Two labels are known. Others end with a colon and have few words.
+
+    >>> _has_only_labels("Record Title: Author: - Shelfmark: | Date: null", ["Record"]), _has_only_labels("Date: 1784", [])
+    (True, False)
+    """
+    for heading in headings:
+        text = text.replace(heading, " ", 1)
+    rest = ARK_OR_URL.sub(" ", text.replace("\N{FULLWIDTH COLON}", ":"))
+    parts = [plain(" ".join(filter(says_something, part.split()))) for part in rest.split(":")]
+    known = sum(part in quirks().question_of_label for part in parts)
+    if len(parts) > 1:
+        *labels, last = parts
+        are_labels = all(label and len(label.split()) <= _LABEL_WORDS for label in labels)
+        return are_labels and not last and known >= _ENOUGH_LABELS
+    words = parts[0].split()
+    return len(words) >= _ENOUGH_LABELS and set(words) <= quirks().label_words
 
 
 def _colon_lines(text: str) -> Iterator[tuple[str, str]]:
@@ -370,7 +420,8 @@ def _values_after_labels(page: Page) -> Iterator[tuple[str, str]]:
         if len(label) > _LABEL_CHARS or name not in quirks().question_of_label:
             continue
         following = element.find_next_sibling(True)
-        if following is not None and not _is_label((value := _first_texts(following)) + ":"):
+        value = "" if following is None else _first_texts(following).strip()
+        if value and not value.endswith((":", "\N{FULLWIDTH COLON}")) and not _is_label(value + ":"):
             yield label, value
 
 

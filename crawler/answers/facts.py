@@ -140,8 +140,8 @@ class AnswerFacts(Observation):
 
     @property
     def only_refreshes(self) -> bool:
-        """True if the answer is a page without text that refreshes to another address."""
-        return self.refresh is not None and self.text is not None and not self.words.body.strip()
+        """True if the answer is a page with hardly any text that refreshes to another address."""
+        return self.refresh is not None and self.text is not None and not self.words.says_other(self.words.body)
 
     @property
     def is_unknown(self) -> bool:
@@ -244,7 +244,7 @@ class AnswerFacts(Observation):
 
     @cached_property
     def refresh(self) -> str | None:
-        """The target of a refresh, by header or meta element, that was not followed (`redirect_in_page`)."""
+        """The target of a refresh, by header, meta element or script, that was not followed (`redirect_in_page`)."""
         return refresh_target(self.headers.get("Refresh", "")) or self.facts.refresh
 
     @cached_property

@@ -210,6 +210,13 @@ class ObjectFacts:
         return words.known_phrase or quirks().tombstone.first_in(plain(". ".join((words.title, *words.headings))))
 
     @property
+    def mere_withdrawal(self) -> str | None:
+        """The words by which a short page without any description guesses that the object was withdrawn."""
+        words = self.answer.words
+        is_bare = words.is_short and not self.answer.is_record and not self.answer.facts.kernel_values
+        return words.mere_withdrawal(self.own_words) if is_bare else None
+
+    @property
     def is_told_apart(self) -> bool:
         """True if a name that can't exist is refused."""
         return self.reply in (ControlContrast.REFUSED_THERE, ControlContrast.REFUSED_BEFORE)

@@ -33,14 +33,15 @@ _END_OF_PAGE = re.compile(rb"</html\s*>", re.IGNORECASE)
 #: Elements whose text is not part of the page's text.
 WITHOUT_TEXT = ("script", "style", "template", "noscript", "rt", "rp")
 _HIDING = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
-#: Maximum number of letters of a page whose pictures may have its message.
-_FEW_LETTERS = 40
+#: Maximum number of letters of a page whose pictures, or the address that it leads to, may have its message.
+FEW_LETTERS = 40
 #: Maximum number of letters of a hidden message.
 _MESSAGE_LETTERS = 200
 _SITES_PARTS = ("nav", "dialog", "select")
 #: Roles of the site's parts, unless the page's heading is in them.
 _SITES_ROLES = ("navigation", "banner", "contentinfo", "search", "dialog", "alertdialog", "menu", "menubar")
-_MEDIA = ("img", "image", "svg", "audio", "video", "canvas", "iframe", "frame", "object", "embed", "form")
+#: Elements that show something, or that people fill in.
+MEDIA = ("img", "image", "svg", "audio", "video", "canvas", "iframe", "frame", "object", "embed", "form")
 _HEADINGS = ("h1", "h2", "h3")
 #: Cells of tables, and members of lists of terms.
 _CELLS = ("td", "th", "dt", "dd")
@@ -154,7 +155,7 @@ def own_part(page: Page) -> tuple[str, tuple[str, ...]]:
         is_headless = main.h1 is None
         parts = [tag for tag in page(True) if tag is main or (is_headless and tag.name == "h1")]
     text = " ".join(filter(None, map(folded_text, parts)))
-    if letters_in(text) <= _FEW_LETTERS:
+    if letters_in(text) <= FEW_LETTERS:
         # A page of few words may say in pictures what it is about.
         pictures = (picture.get("alt", "") for part in parts for picture in part("img"))
         text = " ".join(filter(None, (*pictures, text)))
@@ -206,7 +207,7 @@ def is_all_of_site(page: Page) -> bool:
     """
     tags = page(True)
     sites_parts = {id(tag) for tag in tags if _is_sites_part(tag) or (_is_head(tag) and tag.h1 is None)}
-    shown = [tag for tag in tags if tag.name != "title" and (tag.name in _MEDIA or _has_words(tag))]
+    shown = [tag for tag in tags if tag.name != "title" and (tag.name in MEDIA or _has_words(tag))]
     return bool(shown) and all(any(id(part) in sites_parts for part in (tag, *tag.parents)) for tag in shown)
 
 

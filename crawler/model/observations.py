@@ -260,7 +260,7 @@ class PageFacts:
     """ARKs in normal form with their places: ``canonical``, ``cite-as``, ``DC.identifier``, ``text`` …"""
     canonical: str | None = None
     refresh: str | None = None
-    """The target of a ``<meta http-equiv=refresh>`` that was not followed."""
+    """The target of a ``<meta http-equiv=refresh>``, or of a script that leads to a home page, that was not followed."""
     challenge: str | None = None
     """The name of the robot check in ``quirks.toml`` that the markup matches."""
     asks_password: bool = False

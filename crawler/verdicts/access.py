@@ -302,6 +302,12 @@ _DOUBTFUL_PAGES = (
         lambda facts: [*_grounds(facts), f"the page begins with {facts.only_absence!r}"],
     ),
     _success(
+        "a short page without a number has words of withdrawal about this object, even as a guess",
+        lambda facts: facts.mere_withdrawal is not None,
+        ObjectOutcome.UNDETERMINED,
+        lambda facts: [*_grounds(facts), f"the page says {facts.mere_withdrawal!r}"],
+    ),
+    _success(
         "a host on the way redirects to its own home page, search form or error page",
         lambda facts: facts.answer.is_sent_away,
         ObjectOutcome.UNDETERMINED,
@@ -341,7 +347,7 @@ _WORTH = (
         _grounds,
     ),
     _success(
-        "the page has no text, and refreshes to another address",
+        "the page has hardly any text, and refreshes to another address",
         lambda facts: worth(facts) is _YES and not facts.declares_itself and facts.answer.only_refreshes,
         ObjectOutcome.UNDETERMINED,
         _grounds,
