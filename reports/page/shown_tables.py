@@ -137,25 +137,43 @@ _GZIP = 16 + zlib.MAX_WBITS
 
 
 def _pieces(table: pd.DataFrame, columns: tuple[Column, ...]) -> Iterator[str]:
-    """Yield the JSON of a table, column by column."""
+    """Yield the JSON of a table, column by column, in pieces of `_PIECE` values."""
     yield f'{{"rows":{len(table)},"columns":['
     for number, column in enumerate(columns):
-        content = json.dumps(_content(table[column.name], column), ensure_ascii=False, separators=(",", ":"))
-        yield ("," if number else "") + content
+        yield ",{" if number else "{"
+        for position, (name, lists) in enumerate(_content(table[column.name], column).items()):
+            yield f'{"," if position else ""}"{name}":['
+            for part, values in enumerate(lists):
+                piece = json.dumps(values, ensure_ascii=False, separators=(",", ":"))
+                yield ("," if part else "") + piece[1:-1]
+            yield "]"
+        yield "}"
     yield "]}"
 
 
-def _content(values: pd.Series, column: Column) -> dict[str, list[Any]]:
-    """Return the lists of a column by name."""
+#: Number of values that exist as Python objects at once: a column may have half a million.
+_PIECE = 10_000
+
+
+def _content(values: pd.Series, column: Column) -> dict[str, Iterator[list[Any]]]:
+    """Return the lists of a column by name, each in pieces."""
     match column.type:
         case ColumnType.MOMENT:
-            return {"v": arrow_moments(values).cast(pa.int64()).to_pylist()}
+            return {"v": (arrow_moments(some).cast(pa.int64()).to_pylist() for some in _parts(values))}
         case ColumnType.TRUTH:
-            return {"v": values_of(values.astype("boolean").astype("Int64"))}
+            return {"v": (values_of(some.astype("boolean").astype("Int64")) for some in _parts(values))}
         case ColumnType.COUNT | ColumnType.NUMBER | ColumnType.SHARE:
-            return {"v": values_of(values)}
+            return {"v": map(values_of, _parts(values))}
     numbers, texts = pd.factorize(values)
-    return {"d": list(map(escape_invisible, values_of(pd.Series(texts, dtype="str")))), "i": numbers.tolist()}
+    return {
+        "d": ([escape_invisible(text) for text in values_of(some)] for some in _parts(pd.Series(texts, dtype="str"))),
+        "i": (some.tolist() for some in _parts(pd.Series(numbers))),
+    }
+
+
+def _parts(values: pd.Series) -> Iterator[pd.Series]:
+    """Yield a column in parts of `_PIECE` values, in order."""
+    return (values.iloc[start : start + _PIECE] for start in range(0, len(values), _PIECE))
 
 
 def table_description(definition: TableDefinition) -> dict[str, Any]:
