@@ -13,7 +13,7 @@ from functools import cached_property
 
 from crawler.answers.answer import are_incomparable
 from crawler.answers.claims import declares
-from crawler.answers.facts import AnswerFacts
+from crawler.answers.facts import AnswerFacts, AnswersByQuestion
 from crawler.answers.likeness import (
     differs_at_random,
     has_nothing_of_its_own,
@@ -25,7 +25,7 @@ from crawler.answers.likeness import (
 from crawler.answers.notices import OLD_YEAR, PageWords, says_not_found, sure_words
 from crawler.answers.quirks import NOTICE_CHARS, OPENING_CHARS, plain, quirks
 from crawler.answers.withdrawals import Withdrawal, sentences, speaks_of_withdrawal
-from crawler.model.observations import ObjectOutcome
+from crawler.model.observations import ACCESS, ObjectOutcome
 from crawler.model.resolving import path_of_resolver, same_host
 from extractors.model.ark import Ark
 from extractors.model.normalize import LABEL, NotAnArk
@@ -523,3 +523,27 @@ class ObjectFacts:
         if reason or not self._is_of_this_alone or control is None or words.closed_until == control.closed_until:
             return reason
         return words.closed_until
+
+
+# -- the answer that counts
+
+
+def seems_absent(answer: AnswerFacts) -> bool:
+    """Return True if an answer is a success whose page may say that the name is unknown; a control decides later."""
+    if not answer.is_reached:
+        return False
+    facts = ObjectFacts(answer)
+    if not facts.signs or facts.is_particular:
+        return False
+    return not (facts.withdrawal or facts.tombstone or facts.regional)
+
+
+def reached_answer(answers: AnswersByQuestion) -> AnswerFacts | None:
+    """Return the answer that reached the object by the preferred way, or None.
+
+    A success that may say that the name is unknown comes after one that does not.
+    """
+    successes = [answers[way] for way in ACCESS if way in answers and answers[way].is_reached]
+    if len(successes) < 2:
+        return successes[0] if successes else None
+    return next((success for success in successes if not seems_absent(success)), successes[0])

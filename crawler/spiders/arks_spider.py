@@ -15,8 +15,11 @@ from scrapy import Request, signals
 from scrapy.crawler import Crawler
 from scrapy.http import Response
 
-from crawler.answers.answer_reading import AnswerReader
+from crawler.answers.answer_reading import AnswerReader, ReadingStopped
 from crawler.answers.page_copies import page_digest
+from crawler.asking.conversation import Conversation, FinishedTarget, Outgoing
+from crawler.asking.shared import AskingRules, Target
+from crawler.asking.target import QuestionToSend
 from crawler.model.crawl_requests import CrawlRequest
 from crawler.model.observations import ChainEnd, Observation, Question, Verdict
 from crawler.model.registry import load_registry
@@ -24,18 +27,17 @@ from crawler.model.resolving import SUCCESSES, sendable
 from crawler.rendering import RenderOptions
 from crawler.rendering.pages import RENDERED, PageRenderer
 from crawler.spiders.auditing import TIME_IS_UP, AuditSpider, OwnRun
-from crawler.spiders.conversation import AskingRules, Conversation, FinishedTarget, Outgoing, QuestionToSend, Target
 from crawler.spiders.items import CheckedArk, checked_ark
 from crawler.spiders.runs import Background, judge_run, judge_settled
 from crawler.spiders.seeds import targets_in, words_of
 from crawler.store.feeding import Bounds
 from crawler.store.frontier import SettledEntry
 from crawler.verdicts.readings import CandidateReading
-from crawler.verdicts.verdict import JUDGING_CPU_S, TOO_LONG_TO_JUDGE
+from crawler.verdicts.verdict import TOO_LONG_TO_JUDGE
 from crawler.wire.failures import INCOMPLETE, STOPPED, body_faults
 from crawler.wire.middlewares import chain_of
 from extractors.model.ark import Ark
-from extractors.model.budget import OverBudget, cpu_limit
+from extractors.model.budget import OverBudget
 from extractors.model.naan import Registry
 from extractors.model.normalize import NotAnArk
 from extractors.model.urls import authority_of
@@ -275,12 +277,20 @@ class ArksSpider(AuditSpider):
 
         The observation is recorded at once, so that the store has the answers in the order of their decisions.
         """
-        observation = await observe(ask, request, response, self.answers)
-        if response is not None and ask.question in RENDERED and self._renderer is not None:
-            shown = await self._renderer.observe(observation, response, self._stopped)
-            if shown is None:
-                return
-            observation = shown
+        try:
+            observation = await observe(ask, request, response, self.answers)
+            if response is not None and ask.question in RENDERED and self._renderer is not None:
+                shown = await self._renderer.observe(observation, response, self._stopped)
+                if shown is None:
+                    return
+                observation = shown
+        except ReadingStopped:
+            raise
+        except Exception as bug:
+            self.on_bug(bug)
+            for following_request in self._requests(self._conversation.on_lost(ask.request_url)):
+                yield following_request
+            return
         outcomes: list[Observation | Request] = []
         if ask.after is not None and not any(hop.sent for hop in observation.hops):
             # Nothing was sent.
@@ -295,21 +305,12 @@ class ArksSpider(AuditSpider):
     def _decide(self, observation: Observation) -> tuple[Observation, list[Outgoing]]:
         """Return the observation to keep, and the next questions.
 
-        If the decision takes too long, the answer counts as not read. If it fails by a bug, the ARK stays open.
+        If the decision takes too long, the answer counts as not read.
         """
         try:
-            with cpu_limit(JUDGING_CPU_S):
-                return observation, self._conversation.on_answer(observation)
+            return observation, self._conversation.on_answer(observation)
         except OverBudget:
-            unread = observation.unread(TOO_LONG_TO_JUDGE)
-        except Exception as bug:
-            self.on_bug(bug)
-            return observation, self._conversation.begun
-        try:
-            with cpu_limit(JUDGING_CPU_S):
-                return unread, self._conversation.on_unread(unread)
-        except OverBudget:  # other answers of its resolver take too long
-            return unread, []
+            return observation.unread(TOO_LONG_TO_JUDGE), self._conversation.go_on()
 
     # -- the observations before an interruption
 

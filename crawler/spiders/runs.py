@@ -15,7 +15,7 @@ from operator import attrgetter
 from typing import NoReturn
 
 from crawler.answers.object_facts import ENOUGH_DESCRIBED
-from crawler.asking.probes import resolver_or_host
+from crawler.answers.probes import resolver_or_host
 from crawler.model.observations import (
     CitedMention,
     DecidedOn,

@@ -7,9 +7,8 @@ from dataclasses import dataclass, field, replace
 
 from crawler.answers.facts import AnswerFacts
 from crawler.answers.likeness import common_length
-from crawler.answers.object_facts import ControlContrast, ObjectFacts
-from crawler.asking.probes import landing_pattern, resolver_or_host
-from crawler.asking.questions import reached_answer
+from crawler.answers.object_facts import ControlContrast, ObjectFacts, reached_answer
+from crawler.answers.probes import landing_pattern, resolver_or_host
 from crawler.model.observations import Observation, Question
 from crawler.verdicts.readings import CandidateReading, Form
 from extractors.model.ark import Ark

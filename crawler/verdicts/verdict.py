@@ -14,10 +14,9 @@ from typing import Any
 from crawler.answers.claims import policy_link
 from crawler.answers.facts import AnswerFacts, AnswersByQuestion
 from crawler.answers.likeness import same_answer
-from crawler.answers.object_facts import ControlContrast, ObjectFacts, Signs
+from crawler.answers.object_facts import ControlContrast, ObjectFacts, Signs, reached_answer, seems_absent
+from crawler.answers.probes import landing_pattern, resolver_or_host
 from crawler.answers.quirks import is_log_in
-from crawler.asking.probes import landing_pattern, resolver_or_host
-from crawler.asking.questions import reached_answer, seems_absent
 from crawler.model.observations import (
     ACCESS,
     ChainEnd,

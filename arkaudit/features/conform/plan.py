@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from arkaudit.features.conform.spellings import forms
-from crawler.asking.probes import control_ark
+from crawler.answers.probes import control_ark
 from crawler.model.observations import Question
 from crawler.model.resolving import INFLECTED, asked_url, request_url, resolver_of
 from extractors.model.ark import Ark

@@ -9,12 +9,12 @@ from scrapy import Request
 from scrapy.http import Response
 
 from arkaudit.features.conform.plan import Probe
+from crawler.asking.target import QuestionToSend
 from crawler.model.crawl_requests import CrawlRequest
 from crawler.model.observations import Observation
 from crawler.model.resolving import PASSING_STATUSES, attempt_wait_s, sendable
 from crawler.spiders.arks_spider import observe
 from crawler.spiders.auditing import AuditSpider
-from crawler.spiders.conversation import QuestionToSend
 from crawler.store.feeding import Bounds
 from crawler.store.frontier import SettledEntry
 

@@ -214,12 +214,29 @@ def test_check_ends_with_3_and_judges_the_other_arks_after_an_error_of_its_own(s
     assert rows == {FINE: "resolved", "faulty": "undetermined"}
 
 
+def test_answer_that_is_lost_holds_up_no_ark_that_waits_for_it() -> None:
+    program = FAULTY.replace('ask.url.endswith("faulty")', 'ask.question == "control"')
+    names = ("map1", "map2", "map3")
+
+    def respond(target: str) -> bytes:
+        name = target.partition("ark:/12x45/")[2]
+        return reply(body=f"<title>Sheet {name}</title>") if name in names else reply("404 Not Found")
+
+    with RawServer(respond) as server:
+        urls = [f"{server.url}/ark:/12x45/{name}" for name in names]
+        done = run_command("check", *ON_LOOPBACK, *ONCE[:2], *urls, program=program)
+        assert done.returncode == 3, done.stderr
+        assert "1 answer or document could not be processed" in done.stderr
+        asked = [target for target in server.targets if target.endswith("?info")]
+    assert len(asked) == 2, "the others are asked for metadata without the control"
+
+
 FAULTY_DECISIONS = """
-import crawler.spiders.conversation as conversation
+import crawler.asking.target as asking
 import crawler.spiders.runs as runs
 from arkaudit.cli import main
 
-next_question, judge = conversation.next_question, runs.judge
+next_question, judge = asking.next_question, runs.judge
 
 def faulty_question(answers, context, *others, first_url):
     if first_url.endswith("unasked"):
@@ -231,7 +248,7 @@ def faulty_verdict(answers, **context):
         raise LookupError("no such verdict")
     return judge(answers, **context)
 
-conversation.next_question, runs.judge = faulty_question, faulty_verdict
+asking.next_question, runs.judge = faulty_question, faulty_verdict
 main()
 """
 

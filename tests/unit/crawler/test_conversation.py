@@ -12,10 +12,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from crawler.asking.conversation import Conversation, FinishedTarget, Outgoing
+from crawler.asking.shared import AskingRules
+from crawler.asking.target import QuestionToSend
 from crawler.model.observations import Hop, ObjectOutcome, Observation, Question
 from crawler.model.resolving import Patience
 from crawler.spiders.arks_spider import Replay
-from crawler.spiders.conversation import AskingRules, Conversation, FinishedTarget, Outgoing, QuestionToSend
 from crawler.spiders.runs import verdicts_of_run
 from crawler.store.store import Store
 from crawler.verdicts.readings import CandidateReading
@@ -233,6 +235,21 @@ def test_the_answer_of_a_finished_target_is_recalled_for_another() -> None:
     assert other.url not in [each.request_url for each in outgoing]
 
 
+@pytest.mark.parametrize("lost", [Question.OBJECT, Question.CONTROL])
+def test_an_answer_that_never_comes_ends_its_target_and_no_other(lost: Question) -> None:
+    other = CandidateReading(*target("x5"))
+    world = World(["x5", "x6", "y5"], describe, readings={target("y5")[1]: (other,)})
+    waiting = [ask for ark, url in world.targets for ask in world.conversation.begin(ark, url)]
+    while waiting:
+        ask = waiting.pop(0)
+        assert isinstance(ask, QuestionToSend)
+        is_lost = ask.request_url == other.url and ask.question is lost
+        world.seen.append(world.observe(ask))
+        following = world.conversation
+        waiting += world._asks(following.on_lost(ask.request_url) if is_lost else following.on_answer(world.seen[-1]))
+    assert world.finished == [target("x6")[1]], "a target that needs the object of the lost one is lost too"
+
+
 def shell(url: str) -> str:
     return "<title>Viewer</title><div id=app>Loading the viewer</div><script src=/app.js></script>"
 
@@ -262,6 +279,17 @@ def test_nothing_else_is_shown_by_a_browser(answer: Answer, is_on: bool) -> None
     asked = {question for _, question in world.talk()}
     assert asked.isdisjoint({Question.RENDERED, Question.CONTROL_RENDERED})
     assert sorted(world.finished) == sorted(url for _, url in world.targets)
+
+
+@given(st.lists(st.integers(0, 5), max_size=30))
+def test_an_app_shell_beside_an_error_page_is_finished_in_any_order_of_answers(order: list[int]) -> None:
+    def answer(url: str) -> str:
+        return shell(url) if "/x" in url and len(url.rpartition("/x")[2]) < 9 else "<title>Page not found</title>"
+
+    world = World(["x5", "x6"], answer, replace(RULES, rendering=True))
+    asked = world.talk(order)
+    assert sorted(world.finished) == sorted(url for _, url in world.targets)
+    assert len(asked) == len(set(asked))
 
 
 HOME = "<title>Welcome</title><p>Our collections are open to all readers from nine to five, every day of the week.</p>"
@@ -461,6 +489,7 @@ PAGES: Mapping[str, Callable[[str], int | str | tuple[int | str, str]]] = {
     "g": lambda name: (410, GONE),
     "r": lambda name: (f"https://land.example/item/{name}", f"<title>Map {name}</title><p>One sheet, {name}"),
     "s": lambda name: "<title>Page not found</title><p>Page not found",
+    "v": shell,
     "w": lambda name: 503,
 }
 """The answers of a resolver by the first letter of a name."""
@@ -475,7 +504,7 @@ def answer_by_letter(url: str) -> int | str | tuple[int | str, str]:
     return 404 if is_invented else PAGES.get(name[:1], PAGES["y"])(name)
 
 
-NAMES = st.text("xygrsw", min_size=1, max_size=1).flatmap(
+NAMES = st.text("xygrsvw", min_size=1, max_size=1).flatmap(
     lambda letter: st.sampled_from([f"{letter}{n}" for n in "5678"])
 )
 
@@ -497,7 +526,7 @@ def test_verdicts_are_the_same_in_any_order_of_answers_and_after_an_interruption
     given_world: tuple[list[str], dict[str, tuple[CandidateReading, ...]]], order: list[int], interrupted_after: int
 ) -> None:
     names, readings = given_world
-    rules = replace(RULES, registry=registry_of("https://t.example/${pid}"))
+    rules = replace(RULES, registry=registry_of("https://t.example/${pid}"), rendering=True)
     outcomes = []
     whole, disordered, interrupted = (World(names, answer_by_letter, rules, readings) for _ in range(3))
     whole.talk()

@@ -11,12 +11,15 @@ from arkaudit.features.conform.requirements import NOT_COMPARED, RequirementOutc
 from arkaudit.output import explaining
 from arkaudit.output.explaining import explanation
 from crawler.answers.facts import AnswerFacts
+from crawler.asking import conversation
+from crawler.asking.conversation import Conversation, FinishedTarget
+from crawler.asking.target import QuestionToSend
 from crawler.model.observations import RECORD_CHARS, VALUE_CHARS, Hop, ObjectOutcome, Observation, PageFacts, Question
-from crawler.spiders.conversation import Conversation, FinishedTarget, QuestionToSend
 from crawler.spiders.runs import RunJudge
 from crawler.verdicts.answer_sets import AnswerSets
+from crawler.verdicts.readings import CandidateReading
 from crawler.verdicts.verdict import TOO_LONG_TO_JUDGE, judge
-from extractors.model.budget import OverBudget, cpu_limit
+from extractors.model.budget import OverBudget
 from tests.unit.crawler.test_conversation import RULES, target
 from tests.unit.crawler.test_replaying import observation_of
 
@@ -82,23 +85,25 @@ def test_comparison_and_explanation_that_take_too_long_say_so() -> None:
     assert "CPU time" in parts[-1]["conclusion"]
 
 
-def test_conversation_goes_on_after_an_answer_that_takes_too_long() -> None:
-    conversation = Conversation(lambda: [(ARK, URL)], RULES)
-    [ask] = conversation.begin(ARK, URL)
+def test_conversation_ends_with_an_answer_that_takes_too_long_and_goes_on_with_others(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(conversation, "JUDGING_CPU_S", 0.2)
+    other = target("x57")
+    talk = Conversation(lambda: [(ARK, URL), other], RULES, {URL: (CandidateReading(*target("x57w")),)})
+    [ask] = talk.begin(ARK, URL)
+    [waiting] = talk.begin(*other)
     assert isinstance(ask, QuestionToSend)
-
-    def hear() -> None:
-        with cpu_limit(0.2):
-            conversation.on_answer(endless())
-
+    assert isinstance(waiting, QuestionToSend)
+    [control] = talk.on_answer(endless())
+    assert isinstance(control, QuestionToSend)
+    assert talk.on_answer(observation_of(waiting, endless().hops, "<title>A map</title>Ink on paper")) == []
     with pytest.raises(OverBudget):
-        hear()
-    outgoing = conversation.on_unread(endless().unread(TOO_LONG_TO_JUDGE))
-    while any(isinstance(each, QuestionToSend) for each in outgoing):
-        [ask] = [each for each in outgoing if isinstance(each, QuestionToSend)]
-        answer = endless(ask.question, ask.url).unread(TOO_LONG_TO_JUDGE)
-        outgoing = conversation.on_answer(answer)
-    assert outgoing == [FinishedTarget(URL)]
+        talk.on_answer(observation_of(control, (Hop(control.url, "GET", "", 404),)))
+    finished, following = talk.go_on()
+    assert finished == FinishedTarget(URL)
+    assert isinstance(following, QuestionToSend)
+    assert following.request_url == other[1]
 
 
 def test_observation_within_limits_keeps_no_long_value() -> None:

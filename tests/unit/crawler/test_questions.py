@@ -11,18 +11,12 @@ from hypothesis import strategies as st
 
 from arkaudit.output.explaining import Step
 from crawler.answers.facts import AnswerFacts
-from crawler.asking.probes import Shoulders, control_ark, control_url, landing_control, landing_pattern
-from crawler.asking.questions import (
-    AskingContext,
-    FallbackUrls,
-    label_authority,
-    next_question,
-    question_url,
-    reached_answer,
-)
+from crawler.answers.object_facts import reached_answer
+from crawler.answers.probes import Shoulders, control_ark, control_url, landing_control, landing_pattern
+from crawler.asking.questions import AskingContext, FallbackUrls, label_authority, next_question
+from crawler.asking.shared import is_worth_asking
 from crawler.model.observations import ACCESS, ChainEnd, Hop, Observation, Question
 from crawler.model.resolving import same_host
-from crawler.spiders.conversation import is_worth_asking
 from extractors.model.ark import Ark
 from extractors.model.check_characters import KNOWN, CheckCharacter
 from extractors.model.naan import Registry, RegistryEntry, ResolverTarget
@@ -56,9 +50,9 @@ def questions_asked(
 ) -> list[str]:
     """Return the questions in order, each answered as *given* by its token, or else with 404."""
     answers: dict[Question, AnswerFacts] = {}
-    while (question := next_question(answers, known or AskingContext(), places, first_url=url)) is not None:
+    while (following := next_question(answers, known or AskingContext(), places, first_url=url)) is not None:
+        question, where = following
         assert question not in answers, "asked twice"
-        where = question_url(question, url, answers, places)
         answers[question] = answer(given.get(question.value, 404), question=question, url=where)
     return [question.value for question in answers]
 
@@ -75,30 +69,29 @@ def test_questions_follow_vectors(vector: dict[str, Any]) -> None:
 def test_answer_of_landing_host_is_final(status: int) -> None:
     answers = {Question.OBJECT: answer(status, at="https://landing.example/x5")}
     following = next_question(answers, AskingContext(), EVERYWHERE, first_url=URL)
-    assert following in (None, Question.INFO)
+    assert following is None or following[0] is Question.INFO
 
 
 def test_a_tombstone_is_asked_for_metadata_and_in_no_other_form() -> None:
     words = {"title": "Item removed", "text": "This item has been removed at the request of its author."}
     gone = replace(answer(410), **words)
     answers = {Question.OBJECT: gone}
-    assert next_question(answers, AskingContext(), EVERYWHERE, first_url=URL) is Question.INFO
-    assert question_url(Question.INFO, URL, answers, EVERYWHERE) == f"{URL}?info"
+    assert next_question(answers, AskingContext(), EVERYWHERE, first_url=URL) == (Question.INFO, f"{URL}?info")
     answers[Question.INFO] = answer(410, question=Question.INFO, url=f"{URL}?info")
     assert next_question(answers, AskingContext(), EVERYWHERE, first_url=URL) is None
     unexplained = {Question.OBJECT: answer(410)}
-    assert next_question(unexplained, AskingContext(), EVERYWHERE, first_url=URL) is Question.OTHER_LABEL
+    following = next_question(unexplained, AskingContext(), EVERYWHERE, first_url=URL)
+    assert following == (Question.OTHER_LABEL, "https://written.example/ark:12x45/x5")
 
 
 def test_metadata_are_asked_for_where_the_object_was_found_instead_of_a_page_of_nothing() -> None:
     nothing = replace(answer(200), title="Item not found", text="Item not found")
     answers, known = {Question.OBJECT: nothing}, AskingContext(is_soft=True)
-    assert next_question(answers, known, EVERYWHERE, first_url=URL) is Question.AT_REGISTRY
     found = "https://registered.example/ark:/12x45/x5"
+    assert next_question(answers, known, EVERYWHERE, first_url=URL) == (Question.AT_REGISTRY, found)
     answers[Question.AT_REGISTRY] = answer(200, question=Question.AT_REGISTRY, url=found)
     assert reached_answer(answers) is answers[Question.AT_REGISTRY]
-    assert next_question(answers, known, EVERYWHERE, first_url=URL) is Question.INFO
-    assert question_url(Question.INFO, URL, answers, EVERYWHERE) == f"{found}?info"
+    assert next_question(answers, known, EVERYWHERE, first_url=URL) == (Question.INFO, f"{found}?info")
 
 
 @pytest.mark.parametrize("vector", vectors("passed_on"))
@@ -108,9 +101,10 @@ def test_questions_to_a_host_that_got_the_ark_by_redirect(vector: dict[str, Any]
     known = AskingContext(**vector.get("known", {}))
     places = EVERYWHERE if "places" not in vector else FallbackUrls(**vector["places"])
     following = []
-    while (question := next_question(answers, known, places, first_url=url)) is not None:
+    while (request := next_question(answers, known, places, first_url=url)) is not None:
+        question, asked_url = request
         following.append(question.value)
-        answers[question] = answer(404, question=question, url=question_url(question, url, answers, places), at=at)
+        answers[question] = answer(404, question=question, url=asked_url, at=at)
     assert following == vector["asked"]
 
 
@@ -180,8 +174,7 @@ def test_metadata_are_asked_for_where_the_object_is() -> None:
     }
     assert reached_answer(answers) is answers[Question.HYPHENS]
     first = "https://written.example/ark:/12x45/x-5"
-    assert next_question(answers, AskingContext(), EVERYWHERE, first_url=first) is Question.INFO
-    assert question_url(Question.INFO, first, answers, EVERYWHERE) == f"{without}?info"
+    assert next_question(answers, AskingContext(), EVERYWHERE, first_url=first) == (Question.INFO, f"{without}?info")
 
 
 @given(

@@ -3,9 +3,9 @@
 from datetime import UTC, datetime
 
 from crawler.answers.answer import read_answer
+from crawler.asking.target import QuestionToSend
 from crawler.model.observations import ChainEnd, Hop, Observation, Question
 from crawler.spiders.arks_spider import Replay
-from crawler.spiders.conversation import QuestionToSend
 from extractors.model.ark import Ark
 
 URL = "https://n2t.net/ark:/12x45/x5"

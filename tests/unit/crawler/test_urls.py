@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from arkaudit.features.conform import spellings
-from crawler.answers import likeness, mementos, page_copies, quirks
-from crawler.asking import probes, questions
+from crawler.answers import likeness, mementos, page_copies, probes, quirks
+from crawler.asking import questions
 from crawler.model import crawl_requests, resolving
 from crawler.model.resolving import INFLECTIONS
 from extractors.model import urls

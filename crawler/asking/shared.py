@@ -1,0 +1,175 @@
+"""The facts that the targets of a run share: answers that are asked for once, and those learned from others. No I/O."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from crawler.answers.facts import AnswerFacts
+from crawler.answers.likeness import same_answer
+from crawler.answers.probes import (
+    Neighbourhood,
+    Shoulders,
+    control_url,
+    landing_control,
+    landing_pattern,
+    resolver_or_host,
+)
+from crawler.asking.questions import label_authority
+from crawler.model.defaults import GLOBAL_RESOLVER
+from crawler.model.observations import Question
+from crawler.model.resolving import Patience, label_of, names_skipped_ark, path_of_resolver, sendable, url_fault
+from extractors.model.ark import Ark
+from extractors.model.naan import Registry
+from extractors.model.normalize import LABEL
+from extractors.model.urls import authority_of
+
+Target = tuple[Ark, str]
+
+Fact = tuple[Question, Hashable]
+"""What a question shows about a neighbourhood, an origin, a pattern of addresses or a URL."""
+
+#: Maximum length of the address of a policy, in characters.
+LONGEST_POLICY = 2000
+#: Maximum number of address patterns with a control at one landing host; sites with more have irregular addresses.
+PATTERNS_A_HOST = 3
+#: The number of failures with the other form after which a host counts as indifferent to the form.
+TRIES = 3
+
+
+@dataclass(frozen=True, slots=True)
+class AskingRules:
+    """The rules for the questions that are asked, and for their recipients."""
+
+    registry: Registry = field(default_factory=Registry.builtin)
+    resolver: str = GLOBAL_RESOLVER
+    """The global resolver."""
+    direct: bool = False
+    """True if compact ARKs are requested at the registry's targets."""
+    legacy: bool = True
+    """True if ``??`` and ``?`` may be sent."""
+    rendering: bool = False
+    """True if a browser renders pages that need scripts."""
+    patience: Patience = field(default_factory=Patience)
+
+
+def is_worth_asking(policy: str) -> bool:
+    """Return True if the address of a policy may be requested. Anyone may have written it into a record."""
+    return len(policy) <= LONGEST_POLICY and url_fault(sendable(policy)) is None and not names_skipped_ark(policy)
+
+
+@dataclass(slots=True)
+class LabelForms:
+    """The forms of the label, ``ark:`` or ``ark:/``, that hosts have accepted, and the attempts with others."""
+
+    _taken: defaultdict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
+    _tried: Counter[tuple[str, str]] = field(default_factory=Counter)
+
+    def on_answer(self, answer: AnswerFacts) -> None:
+        """Note the label form that reached an object, for its resolver and for the host it was passed on to."""
+        if answer.is_reached:
+            asked = answer.asked_url
+            for resolver in {resolver_or_host(asked), label_authority(asked, answer)}:
+                self._taken[resolver].add(label_of(asked))
+
+    def note_attempt(self, url: str, answer: AnswerFacts | None) -> None:
+        """Count a request with the other form of the label, sent because of *answer* at *url*."""
+        self._tried[label_authority(url, answer), label_of(url)] += 1
+
+    def is_settled(self, url: str, answer: AnswerFacts | None) -> bool:
+        """Return True if another form than that of *url* can't help: the host accepts this one, or is indifferent."""
+        resolver, label = label_authority(url, answer), label_of(url)
+        taken = self._taken[resolver]
+        return label in taken or (not taken and self._tried[resolver, label] >= TRIES)
+
+
+class SharedFacts:
+    """The facts that targets share: each is asked for once, by the first target that needs it, and others may wait."""
+
+    def __init__(self, targets: Callable[[], Iterable[Target]], rules: AskingRules) -> None:
+        """Learn the shoulders of all *targets*."""
+        self.rules = rules
+        self.facts: dict[Fact, Any] = {}
+        """The facts that are known: the answer, or what it shows. None for one that never came."""
+        self.label_forms = LabelForms()
+        self.news: list[Fact] = []
+        """The facts that became known, or changed, and that waiting targets have not heard of."""
+        self._claims: set[Fact] = set()
+        self.shoulders = Shoulders.among((ark for ark, _ in targets()), rules.registry)
+        self._first_arks: dict[Neighbourhood, Ark] = {}
+        """The first target in each neighbourhood; the name of its control has the same shape."""
+        for ark, url in targets():
+            self._first_arks.setdefault(self.shoulders.neighbourhood(url, ark), ark)
+        self._landing_patterns: defaultdict[str, set[str]] = defaultdict(set)
+        """The address patterns of redirect targets with a control, by host."""
+        self._ark_by_end: dict[int, Ark] = {}
+        """The first ARK that each resolver redirected to a URL, by a hash of both."""
+        self._last_successes: dict[str, AnswerFacts] = {}
+        """The last success of each resolver."""
+        self._repeated = Counter[int]()
+        """The number of objects that got the answer of another object, by a hash of its address and title."""
+
+    # -- what is asked for once
+
+    def is_asked(self, fact: Fact) -> bool:
+        """Return True if a target has asked for a fact."""
+        return fact in self._claims
+
+    def is_awaited(self, fact: Fact) -> bool:
+        """Return True if a target has asked for a fact, and the answer has not come."""
+        return fact in self._claims and fact not in self.facts
+
+    @contextmanager
+    def promise(self, fact: Fact) -> Iterator[None]:
+        """Claim a fact, and announce it at the end. It is None if the target that asks for it ends before."""
+        self._claims.add(fact)
+        try:
+            yield
+        finally:
+            self.facts.setdefault(fact, None)
+            self.news.append(fact)
+
+    def claim_landing_control(self, answer: AnswerFacts) -> str | None:
+        """Return the control at the landing host of *answer*, once per address pattern, or None.
+
+        None if the resolver's control covers that host.
+        """
+        url = answer.final_url
+        pattern, host, control = landing_pattern(url), authority_of(url), landing_control(url)
+        patterns = self._landing_patterns[host]
+        is_covered = path_of_resolver(url) == path_of_resolver(answer.asked_url)
+        if pattern in patterns or (is_covered and host == authority_of(answer.asked_url)):
+            return None
+        if len(patterns) >= PATTERNS_A_HOST or not is_worth_asking(control):
+            return None
+        patterns.add(pattern)
+        return control
+
+    def control_url(self, ark: Ark, neighbourhood: Neighbourhood, url: str, *, is_second: bool = False) -> str | None:
+        """Return the control of *ark* at *url*, in the shape of the first target of its neighbourhood."""
+        shaped_by = self._first_arks.get(neighbourhood, ark) if LABEL.search(url) is not None else ark
+        return control_url(url, shaped_by, self.rules.registry, is_second=is_second)
+
+    # -- the same answer for several objects
+
+    def is_control_due_again(self, answer: AnswerFacts, control: AnswerFacts) -> bool:
+        """Return True if the *control* may now get the success *answer* too, as other objects did: a log-in may block all.
+
+        It is due for the second object with that answer, the third, the fifth, the ninth, because some shared pages are
+        right, such as those of collections. *answer* is kept for the next objects.
+        """
+        resolver, ark = resolver_or_host(answer.asked_url), answer.ark.base
+        before, self._last_successes[resolver] = self._last_successes.get(resolver), answer
+        end = hash((resolver, answer.final_url))
+        is_repeated = answer.is_redirected and self._ark_by_end.setdefault(end, ark) != ark
+        if not is_repeated and before is not None and before.title == answer.title:
+            is_repeated = before.ark.base != ark and same_answer(before, answer)
+        if not is_repeated or same_answer(control, answer):
+            return False
+        page = answer.final_url.partition("?")[0] if answer.is_redirected else resolver
+        repeated = hash((page, answer.title))
+        self._repeated[repeated] += 1
+        return self._repeated[repeated].bit_count() == 1
