@@ -7,7 +7,8 @@ place in `arkaudit.features`; an installed package names its module under the en
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     from extractors.model.ark import Ark
     from extractors.model.documents import Finding
     from extractors.model.formats import DocumentFormat
+    from reports.formats.digest import Digest
+    from reports.languages import Language
 
 Value = TypeVar("Value")
 
@@ -49,7 +52,9 @@ def commands() -> Mapping[str, tuple[str, str]]:
 
 @hookspec
 def settings() -> Mapping[str, type[Section]]:
-    """Return sections of the configuration by name. `Config.section` returns the values of a section::
+    """Return sections of the configuration by name. `Config.section` returns the values of a section.
+
+    A section with the name of one of the core adds settings to it. A section may have `channels` for news after a run::
 
     from arkaudit.configuration.settings import Section, setting
 
@@ -70,6 +75,20 @@ def scrapy_settings(config: Config) -> Mapping[str, object]:
     def scrapy_settings(config):
         return {"ARKAUDIT_SIGNER": Signer(config.section(Identity))}
     """
+
+
+@dataclass(frozen=True, slots=True)
+class Channel:
+    """A destination of the news after a run, which the section that names it yields."""
+
+    words: str
+    """What it does with a message, for people; without secrets."""
+    target: str
+    """Its destination as configured, which may hold a secret. By it the store remembers which news it got."""
+    deliver: Callable[[Digest, Language], None]
+    """Delivers a digest, or raises `ArkauditError`. The next run sends what could not be delivered."""
+    is_updated: bool = False
+    """True if it gets the digest of each run, and not only changes."""
 
 
 class ArkSource(Protocol):

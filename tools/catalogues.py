@@ -27,7 +27,7 @@ _SOURCES: Final = {
     "reports": [("**.py", "python"), ("**.j2", "jinja2"), ("**.toml", "tools.catalogues:extract_declared")],
     "arkaudit/features/overview": [("**.py", "python"), ("**.j2", "jinja2")],
     "arkaudit/output": [("reporting.py", "python")],
-    "arkaudit/schedules": [("living_issue.py", "python")],
+    "arkaudit/features/living_issue": [("**.py", "python")],
 }
 #: Functions beside gettext's that take a sentence, and the positions of its forms.
 _KEYWORDS: Final = {**DEFAULT_KEYWORDS, "Forms": (1, 2)}

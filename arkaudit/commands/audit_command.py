@@ -13,6 +13,7 @@ import click
 
 from arkaudit.commands.options import (
     GroupedCommand,
+    added_options,
     audit_option,
     config_of,
     crawl_options,
@@ -100,7 +101,8 @@ def crawl(
 @audit_option
 @click.option("--scheduled", type=click.DateTime(["%Y-%m-%dT%H:%M:%S%z"]), hidden=True)
 @fail_on_option
-@setting_options("known", "notify.issue")
+@setting_options("known")
+@added_options("notify")
 @crawl_options
 @request_options
 def run(
@@ -156,8 +158,7 @@ def run(
             unread = [words for words, _ in begun.store.unread(run_id)]
             dead_sources = begun.store.dead_sources(run_id)
         reported = report_on(config, store_file, config.out, formats=formats, run_id=run_id, is_ending=True)
-        if config.has_news:
-            send_news(config, store_file, reported.report, config_file=config_file)
+        send_news(config, store_file, reported.report, config_file=config_file)
         note_reported(store_file, run_id)
         if not is_read:
             end_unread("no seed", unread)
@@ -175,7 +176,7 @@ def _refuse_mistakes(config: Config, store_file: Path, formats: Sequence[str]) -
 
     if config.inventory is not None:
         read_inventory(config.inventory)
-    check_channels(config)
+    check_channels(config, are_needed=False)
     config.check()
     refuse_foreign(real_path(store_file))
     if config.out is not None:

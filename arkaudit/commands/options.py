@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from arkaudit.configuration.nearest_words import suggest_nearest
-from arkaudit.configuration.settings import TABLE, Setting
+from arkaudit.configuration.settings import TABLE, Setting, settings_in
+from arkaudit.hooks import plugins
 from arkaudit.output.exits import NEVER, errors
 from extractors.model.errors import UserMistake
 from reports.languages import WORDS
@@ -55,11 +56,21 @@ def setting_options(*names: str, **attributes: Any) -> Callable[[Command], Comma
         for start in reversed(names):
             for name, row in reversed(TABLE.items()):
                 if row.option and f"{name}.".startswith(f"{start}."):
-                    made = _attributes(row) | attributes
-                    command = click.option(row.option, cls=SettingOption, setting=name, **made)(command)
+                    command = _setting_option(name, row, **attributes)(command)
         return command
 
     return decorate
+
+
+def added_options(section: str) -> Callable[[Command], Command]:
+    """Return the decorator for the options of the settings that plug-ins add to a *section* of the core."""
+    kinds = (kinds[section] for kinds in plugins().hook.settings() if section in kinds)
+    rows = [row for kind in kinds for row in settings_in(kind, f"{section}.") if row[1].option]
+    return with_options(*(_setting_option(name, row) for name, row in rows))
+
+
+def _setting_option(name: str, row: Setting, **attributes: Any) -> Callable[[Command], Command]:
+    return click.option(row.option, cls=SettingOption, setting=name, **_attributes(row) | attributes)
 
 
 #: Attributes of the option of a setting by the first word of its type; text has none.

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from functools import cached_property
 from operator import attrgetter
-from string import Template
 from typing import Any, TypeVar
 from urllib.request import getproxies
 
 from arkaudit import __version__
-from arkaudit.configuration.issue_address import IssueAddress
 from arkaudit.configuration.setting_values import own_cookies, plain_values
 from arkaudit.configuration.settings import TABLE, RecheckDays, Settings
 from arkaudit.configuration.settings import Section as Section
-from arkaudit.hooks import merge, plugins
+from arkaudit.hooks import Channel, merge, plugins
 from crawler.history.ark_status import StatusPolicy
 from crawler.history.rechecking import Intervals, RecheckPolicy
 from crawler.model.addresses import AddressGuard, Routes
@@ -31,11 +30,25 @@ PluginSection = TypeVar("PluginSection", bound=Section)
 class Config(Settings):
     """All settings of a run. `config_files.load` reads it."""
 
+    @property
+    def sections(self) -> list[Section]:
+        """The sections, those of plug-ins included."""
+        return [value for value in vars(self).values() if isinstance(value, Section)]
+
     def check(self) -> None:
-        """Look at what the sections of plug-ins will use in a run. Raises `UserMistake`."""
-        for section in vars(self).values():
-            if isinstance(section, Section):
-                section.check()
+        """Look at what the sections will use in a run. Raises `UserMistake`."""
+        for section in self.sections:
+            section.check()
+
+    def variables(self) -> Iterator[str]:
+        """Yield the names of environment variables with secrets that the sections need."""
+        for section in self.sections:
+            yield from section.variables()
+
+    def channels(self) -> Iterator[Channel]:
+        """Yield the destinations of news that plug-ins add. Raises `UserMistake`."""
+        for section in self.sections:
+            yield from section.channels()
 
     @cached_property
     def known_list(self) -> KnownProblems:
@@ -68,17 +81,6 @@ class Config(Settings):
         return None if browser is None else RenderOptions(browser, limits)
 
     @property
-    def has_news(self) -> bool:
-        """True if news have a destination: a file, a command, a URL or an issue."""
-        return bool(self.notify.file or self.notify.command or self.notify.urls or self.notify.issue)
-
-    @property
-    def notify_variables(self) -> list[str]:
-        """Names of the environment variables with secrets: those in the URLs, and the token for the issue."""
-        token = [IssueAddress.parse(self.notify.issue).token_variable] if self.notify.issue else []
-        return [*(name for url in self.notify.urls for name in Template(url).get_identifiers()), *token]
-
-    @property
     def check_characters(self) -> dict[str, bool]:
         """The declarations for `extractors.model.check_characters.declare`."""
         return {naan: names.check_character for naan, names in self.naans.items()}
@@ -106,7 +108,7 @@ class Config(Settings):
     def secrets(self) -> tuple[str, ...]:
         """Secrets to redact: of the operator's own hosts, of proxies, and of notification services."""
         proxies = [secret for url in getproxies().values() for secret in proxy_credential(url).secrets]
-        services = [os.environ[name] for name in self.notify_variables if os.environ.get(name)]
+        services = [os.environ[name] for name in self.variables() if os.environ.get(name)]
         return (*self.credentials.secrets, *proxies, *services)
 
     @property
@@ -131,7 +133,7 @@ class Config(Settings):
 
     def section(self, kind: type[PluginSection]) -> PluginSection | None:
         """Return the section of this type, which a plug-in declares by the hook `settings`; None if it is not given."""
-        return next((value for value in vars(self).values() if isinstance(value, kind)), None)
+        return next((section for section in self.sections if isinstance(section, kind)), None)
 
     def settings(self) -> dict[str, Any]:
         """Return the Scrapy settings for this configuration, those of plug-ins included."""

@@ -19,7 +19,7 @@ from arkaudit.configuration import setting_values, settings
 from arkaudit.configuration.config import Config
 from arkaudit.configuration.nearest_words import suggest_nearest
 from arkaudit.configuration.setting_values import FOLDER
-from arkaudit.configuration.settings import Section, Setting
+from arkaudit.configuration.settings import Section, Setting, Settings
 from arkaudit.hooks import merge, plugins
 from extractors.model.errors import UserMistake
 from extractors.model.files import read_whole
@@ -86,19 +86,26 @@ class _Model(Section, BaseModel):
 def models() -> Mapping[str, Any]:
     """Return the pydantic model of each section by the name of its declaration, those of plug-ins in `Config`."""
     names = dict(vars(setting_values))
+    plugged = plugins().hook.settings()
     for name, section in vars(settings).items():
         if isinstance(section, type) and issubclass(section, Section) and section is not Section:
-            names[name] = _model(section, names)
-    sections = merge([names["Settings"].model_fields, *plugins().hook.settings()], "the section")
-    plugged = {name: _model(kind, names) for name, kind in sections.items() if isinstance(kind, type)}
-    return names | {"Config": _model(Config, names, **plugged)}
+            parts = [kinds[key] for kinds in plugged for key in kinds if Settings.__annotations__.get(key) == name]
+            names[name] = _model(section, names, *parts)
+    core = names["Settings"].model_fields
+    sections = merge([{key: kinds[key] for key in kinds if key not in core} for kinds in plugged], "the section")
+    return names | {"Config": _model(Config, names, **{name: _model(kind, names) for name, kind in sections.items()})}
 
 
-def _model(section: type[Section], names: dict[str, Any], **plugged: Any) -> Any:
-    """Return the model of a *section*, whose types are given by *names*. A section that needs a value may be absent."""
+def _model(section: type[Section], names: dict[str, Any], *parts: type[Section], **plugged: Any) -> Any:
+    """Return the model of a *section* with the settings that *parts* add to it; their types are given by *names*.
+
+    A section that needs a value may be absent.
+    """
+    bases = (*parts, section)
+    hints = merge((get_type_hints(base, localns=names, include_extras=True) for base in bases), "the setting")
     fields: dict[str, Any] = {}
-    for name, kind in {**get_type_hints(section, localns=names, include_extras=True), **plugged}.items():
-        row = getattr(section, name, ...)
+    for name, kind in (hints | plugged).items():
+        row = next((getattr(base, name) for base in bases if hasattr(base, name)), ...)
         if isinstance(row, Setting):
             is_word = row.choices and not isinstance(row.default, Enum)
             limited = Field(row.default, alias=row.key, ge=row.ge, gt=row.gt, le=row.le)
@@ -108,11 +115,9 @@ def _model(section: type[Section], names: dict[str, Any], **plugged: Any) -> Any
             fields[name] = (kind | None, None) if needs_value else (kind, kind())
         else:
             fields[name] = (kind, row)
-    # Pydantic finds validators only in the body of a model.
-    body: dict[str, Any] = {name: value for name, value in vars(section).items() if not name.startswith("__")}
     # It warns that the fields hide the attributes of the declaration.
     with catch_warnings(action="ignore"):
-        return create_model(section.__name__, __base__=(section, _Model), __validators__=body, **fields)
+        return create_model(section.__name__, __base__=(*bases, _Model), **fields)
 
 
 #: Names of audits, which are also names of files.

@@ -15,7 +15,6 @@ import regex
 from pydantic import AfterValidator, BeforeValidator, Field, SecretStr, ValidationInfo
 from pydantic import StrictBool as StrictBool
 
-from arkaudit.configuration.issue_address import IssueAddress
 from arkaudit.configuration.nearest_words import suggest_nearest
 from arkaudit.configuration.schedule import Schedule, time_zone
 from crawler.model.addresses import AddressGuard, Routes
@@ -215,10 +214,6 @@ RouteTexts = Annotated[list[str], taken_by(Routes.parse)]
 AddressTexts = Annotated[list[str], taken_by(AddressGuard.for_networks)]
 #: The Apprise URL of a notification service.
 ServiceUrl = Annotated[str, taken_by(_service_url)]
-#: The repository of an issue.
-IssueText = Annotated[
-    str, taken_by(lambda text: IssueAddress.parse(with_extra(text, "requests", "requests", "notify")))
-]
 #: Seconds, as a number or with a unit.
 Seconds = Annotated[float, BeforeValidator(_seconds)]
 CronExpression = Annotated[

@@ -6,7 +6,10 @@ Each command reads it for its options, so it imports nothing that is slow: types
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from inspect import formatannotation
+from string import Template
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
 
 from crawler.model import defaults
@@ -29,7 +32,6 @@ if TYPE_CHECKING:
         FilePath,
         Header,
         Headers,
-        IssueText,
         LanguageCode,
         NaanText,
         NamesLookedUp,
@@ -46,6 +48,7 @@ if TYPE_CHECKING:
         ZoneName,
         of_own_hosts,
     )
+    from arkaudit.hooks import Channel
 else:
     BaseModel = object
 
@@ -87,6 +90,14 @@ class Section(BaseModel):
 
     def check(self) -> None:
         """Look at what a run will use, without writing. Raises `UserMistake`."""
+
+    def variables(self) -> Iterable[str]:
+        """Return the names of environment variables with secrets, which are never shown."""
+        return ()
+
+    def channels(self) -> Iterable[Channel]:
+        """Return the destinations of news after a run. Raises `UserMistake`."""
+        return ()
 
 
 class Politeness(Section):
@@ -322,9 +333,27 @@ class Notify(Section):
     """Or markdown, html, json; default: Markdown for file and command, and the best one for each service."""
     monthly: bool = False
     """Also in the first run of each month without changes."""
-    issue: IssueText | None = setting(
-        None, "Keep an issue about failing ARKs there, e.g. github:owner/repo.", "--issue", metavar="SERVICE:REPOSITORY"
-    )
+
+    def check(self) -> None:
+        """Look at the program, the file and the variables. Raises `UserMistake`."""
+        from shutil import which
+
+        from extractors.model.errors import UserMistake
+        from extractors.model.files import is_folder, path_exists
+
+        file = self.file
+        if self.command and which(self.command[0]) is None:
+            raise UserMistake(f"notify.command: there is no program {self.command[0]!r} that can be run")
+        if file is not None and (is_folder(file) or not os.access(file if path_exists(file) else file.parent, os.W_OK)):
+            raise UserMistake(f"notify.file: {file} {'is a folder' if is_folder(file) else 'cannot be written'}")
+        missing = [name for name in self.variables() if not os.environ.get(name)]
+        if missing:
+            raise UserMistake(f"notify: set the environment variable {', '.join(missing)}")
+
+    def variables(self) -> Iterator[str]:
+        """Yield the names of the environment variables in the URLs."""
+        for url in self.urls:
+            yield from Template(url).get_identifiers()
 
 
 class ReportOptions(Section):
@@ -411,7 +440,9 @@ def settings_in(section: type[Section], prefix: str = "") -> Iterator[tuple[str,
     for name, annotation in section.__annotations__.items():
         row = vars(section).get(name)
         if isinstance(row, Setting):
-            yield f"{prefix}{row.key or name}", row._replace(type=annotation)
+            # A plug-in may have types instead of their names.
+            words = annotation if isinstance(annotation, str) else formatannotation(annotation)
+            yield f"{prefix}{row.key or name}", row._replace(type=words)
         elif annotation in globals():
             yield from settings_in(globals()[annotation], f"{prefix}{name}.")
 

@@ -7,27 +7,23 @@ import os
 import shlex
 import subprocess
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache, partial
 from hashlib import sha256
 from pathlib import Path
 from queue import Empty, Queue
-from shutil import which
 from string import Template
 from threading import Thread
 from typing import Any
 from urllib.parse import quote
 
 from arkaudit.configuration.config import Config
-from arkaudit.configuration.issue_address import IssueAddress
-from arkaudit.configuration.settings import Notify
+from arkaudit.hooks import Channel
 from arkaudit.output.exits import command, say
-from arkaudit.schedules.living_issue import NotSent, keep_issue
 from crawler.model.durable_files import make_durable
 from crawler.store import StoreError
 from crawler.store.store import Delivery, Store
 from extractors.model.errors import ArkauditError, UserMistake
-from extractors.model.files import is_file, is_folder, path_exists
+from extractors.model.files import is_file
 from reports.formats.digest import FORMATS, Digest, digest_of, subject
 from reports.languages import Language
 from reports.store.frames import load_frames
@@ -37,7 +33,6 @@ from reports.tables.report_tables import Report
 logger = logging.getLogger(__name__)
 logger.addHandler(logging.NullHandler())
 
-_NO_TARGET = "the configuration has no target for notifications: set file, command, urls or issue in [notify]"
 #: Time limit of a command in seconds.
 PATIENCE_S = 60.0
 #: Time limit in seconds of a delivery as a whole, with all attempts.
@@ -49,26 +44,9 @@ RETRY_WAIT_S = 2.0
 _TITLE_CHARS = 250
 
 
-@dataclass(frozen=True, slots=True)
-class Channel:
-    """A destination of news."""
-
-    words: str
-    """What it does with a message, for people; without secrets."""
-    target: str
-    """Its destination as configured, which may hold a secret."""
-    deliver: Callable[[Digest, Language], None]
-    """Delivers a digest, or raises `ArkauditError`."""
-    is_updated: bool = False
-    """True if it gets the digest of each run, and not only changes."""
-
-    def key(self, audit: str) -> str:
-        """Return the digest of an audit's name and the destination, by which the store knows the channel."""
-        return sha256(f"{audit}\n{self.target}".encode("utf-8", "surrogateescape")).hexdigest()
-
-
-def channels(notify: Notify) -> Iterator[Channel]:
-    """Yield the channels of a configuration. Raises `UserMistake`."""
+def channels(config: Config) -> Iterator[Channel]:
+    """Yield the channels of a configuration, those of plug-ins last. Raises `UserMistake`."""
+    notify = config.notify
     text = FORMATS[notify.format or "markdown"]
     if notify.file is not None:
         yield Channel(f"add to {notify.file}", f"file:{notify.file}", partial(_add_to_file, notify.file, text))
@@ -78,30 +56,18 @@ def channels(notify: Notify) -> Iterator[Channel]:
     for url in notify.urls:
         words = f"send to {_service(url, {}).url(privacy=True)}"
         yield Channel(words, url, partial(_send_by_apprise, url, notify.format))
-    if notify.issue:
-        words = f"update the issue at {notify.issue}"
-        yield Channel(words, notify.issue, partial(keep_issue, notify.issue), is_updated=True)
+    yield from config.channels()
 
 
-def check_channels(config: Config) -> None:
-    """Raise `UserMistake` if the section ``[notify]`` has no target, or one that cannot be used."""
-    notify = config.notify
-    if not config.has_news:
-        if notify.model_fields_set:
-            raise UserMistake(_NO_TARGET)
-        return
-    for _ in channels(notify):
-        pass
-    if notify.command and which(notify.command[0]) is None:
-        raise UserMistake(f"notify.command: there is no program {notify.command[0]!r} that can be run")
-    file = notify.file
-    if file is not None and (is_folder(file) or not os.access(file if path_exists(file) else file.parent, os.W_OK)):
-        raise UserMistake(f"notify.file: {file} {'is a folder' if is_folder(file) else 'cannot be written'}")
-    if notify.issue:
-        IssueAddress.parse(notify.issue).api_url()
-    missing = [name for name in config.notify_variables if not os.environ.get(name)]
-    if missing:
-        raise UserMistake(f"notify: set the environment variable {', '.join(missing)}")
+def check_channels(config: Config, *, are_needed: bool) -> None:
+    """Raise `UserMistake` for a bad channel, or if there is none and *are_needed* or other settings of them are given."""
+    if not [*channels(config)] and (are_needed or config.notify.model_fields_set):
+        raise UserMistake("the configuration has no target for notifications: set one in [notify], such as file")
+
+
+def _key(channel: Channel, audit: str) -> str:
+    """Return the digest of an audit's name and the destination, by which the store knows the channel."""
+    return sha256(f"{audit}\n{channel.target}".encode("utf-8", "surrogateescape")).hexdigest()
 
 
 def _add_to_file(path: Path, text: Callable[[Digest, Language], str], digest: Digest, language: Language) -> None:
@@ -113,7 +79,7 @@ def _add_to_file(path: Path, text: Callable[[Digest, Language], str], digest: Di
         make_durable(path)
         make_durable(path.parent)
     except OSError as problem:
-        raise NotSent(f"{path} can't be written: {problem.strerror}") from None
+        raise ArkauditError(f"{path} can't be written: {problem.strerror}") from None
 
 
 def _run_command(
@@ -124,11 +90,11 @@ def _run_command(
     try:
         subprocess.run(command, input=text(digest, language).encode(), env=environment, check=True, timeout=PATIENCE_S)
     except subprocess.CalledProcessError as problem:
-        raise NotSent(f"{command[0]} ended with {problem.returncode}") from None
+        raise ArkauditError(f"{command[0]} ended with {problem.returncode}") from None
     except subprocess.TimeoutExpired:
-        raise NotSent(f"{command[0]} did not end within {PATIENCE_S:g} s") from None
+        raise ArkauditError(f"{command[0]} did not end within {PATIENCE_S:g} s") from None
     except OSError as problem:
-        raise NotSent(f"{command[0]} can't be run: {problem.strerror}") from None
+        raise ArkauditError(f"{command[0]} can't be run: {problem.strerror}") from None
 
 
 def _send_by_apprise(url: str, form: str | None, digest: Digest, language: Language) -> None:
@@ -140,7 +106,7 @@ def _send_by_apprise(url: str, form: str | None, digest: Digest, language: Langu
 
     missing = [name for name in Template(url).get_identifiers() if name not in os.environ]
     if missing:
-        raise NotSent(f"set the environment variable {', '.join(missing)}")
+        raise ArkauditError(f"set the environment variable {', '.join(missing)}")
     service = _service(url, os.environ)
     form = form or service.resolve_format().value
     limit = service.body_maxlen - (0 if service.title_maxlen else _TITLE_CHARS)
@@ -151,7 +117,7 @@ def _send_by_apprise(url: str, form: str | None, digest: Digest, language: Langu
     with apprise.LogCapture(level=logging.WARNING, fmt="%(message)s") as log:  # type: ignore[no-untyped-call]
         is_sent = services.notify(text, title=subject(digest, language), body_format=sent_as)
         if not is_sent:
-            raise NotSent(" ".join(log.getvalue().split()) or "the service did not take it")
+            raise ArkauditError(" ".join(log.getvalue().split()) or "the service did not take it")
 
 
 def _service(url: str, secrets: Mapping[str, str]) -> Any:
@@ -179,6 +145,9 @@ def send_news(
     Each channel gets the changes since its last news, without known problems. With *is_dry*, only print the
     messages and their targets.
     """
+    targets = [*channels(config)]
+    if not targets:
+        return True
     audit, language = config.name or store_file.stem, report.language_choice.language
     run_id = int(report.frames.run["run_id"].iloc[0])
     digest_since = _digests(config, store_file, report, audit)
@@ -187,8 +156,8 @@ def send_news(
     try:
         with Store.open(store_file) as store:
             runs = store.run_ids()
-            for channel in channels(config.notify):
-                last = store.delivery(channel.key(audit))
+            for channel in targets:
+                last = store.delivery(_key(channel, audit))
                 if last.run_id is not None and runs.index(last.run_id) >= runs.index(run_id):
                     say(f"nothing to {channel.words}: it has the news up to run {last.run_id}")
                     continue
@@ -207,7 +176,7 @@ def send_news(
                     say(f"not notified ({channel.words}): {problem}; the next run sends it{by}", level=logging.WARNING)
                     all_sent = False
                 else:
-                    store.record_delivery(channel.key(audit), Delivery(run_id, digest.failures_sent))
+                    store.record_delivery(_key(channel, audit), Delivery(run_id, digest.failures_sent))
     except StoreError as problem:
         say(f"not notified, or it may be sent again: {problem}", level=logging.WARNING)
         return False
@@ -272,9 +241,8 @@ def send_news_again(
     store_file = store_file or config.store or Path("audit.db")
     if not is_file(store_file):
         raise UserMistake(f"there is no store at {store_file}")
-    if not config.has_news:
-        raise UserMistake(_NO_TARGET)
-    check_channels(config)
+    check_channels(config, are_needed=True)
+    config.notify.check()
     with Store.open(store_file) as store:
         runs, audits = store.run_ids(), store.runs("run")
     if not runs or (run_id is not None and run_id not in runs):

@@ -1,6 +1,6 @@
 """The digest of a run: the headline of its report, the changes, and the causes of failures by who can fix them.
 
-It is written as Markdown, HTML, plain text or JSON, or as the text of an issue.
+It is written as Markdown, HTML, plain text or JSON, or as a check-list of causes.
 """
 
 from __future__ import annotations
@@ -275,6 +275,6 @@ def as_json(digest: Digest, language: Language = ENGLISH, *, limit: int | None =
 FORMATS = {"markdown": as_markdown, "html": as_html, "text": as_text, "json": as_json}
 
 
-def issue_text(digest: Digest, language: Language, *, ticked: Collection[str], limit: int) -> str:
-    """Return the check-list of an issue in Markdown; the boxes of the causes in *ticked* are ticked."""
-    return _text("issue", digest, language, limit, ticked=ticked)
+def as_check_list(digest: Digest, language: Language, *, ticked: Collection[str], limit: int) -> str:
+    """Return the causes as a check-list in Markdown; the boxes of the causes in *ticked* are ticked."""
+    return _text("check_list", digest, language, limit, ticked=ticked)

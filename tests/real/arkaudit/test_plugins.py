@@ -160,6 +160,49 @@ def after_run(config, config_file):
     assert "daily: a plug-in failed after the run: ValueError: the disk of the web server is full" in done.stderr
 
 
+def test_plugin_adds_a_destination_of_news_with_a_memory_of_its_own(tmp_path: Path) -> None:
+    module = """
+from pathlib import Path
+
+from arkaudit.configuration.config import Section
+from arkaudit.configuration.settings import setting
+from arkaudit.hooks import Channel, hookimpl
+
+class Wall(Section):
+    wall: str | None = setting(None, "Write the news on this wall.", "--wall")
+
+    def channels(self):
+        yield from super().channels()
+        if self.wall:
+            yield Channel(f"write on {self.wall}", f"wall:{self.wall}", self.write, is_updated=True)
+
+    def write(self, digest, language):
+        with Path(self.wall).open("a") as file:
+            file.write(f"{digest.audit}: run {digest.news.run_id}\\n")
+
+@hookimpl
+def settings():
+    return {"notify": Wall}
+"""
+    install(tmp_path, "wall", module)
+    (tmp_path / "arkaudit.toml").write_text('notify.wall = "no/wall.txt"\nnetwork.only_routed = true\n')
+    (tmp_path / "a.txt").write_text("see ark:/12345/x5 here")
+    command = ("run", "a.txt", "-c", "arkaudit.toml", "--no-resume")
+    refused = run(tmp_path, *command)
+    assert "not notified (write on no/wall.txt): FileNotFoundError" in refused.stderr
+    (tmp_path / "no").mkdir()
+    done = run(tmp_path, *command, "--wall", "no/door.txt")
+    assert done.returncode == 0, done.stderr
+    again = run(tmp_path, "notify", "-c", "arkaudit.toml")
+    assert again.returncode == 0, again.stderr
+    again = run(tmp_path, "notify", "-c", "arkaudit.toml")
+    assert "nothing to write on no/wall.txt: it has the news up to run 2" in again.stderr
+    for name in ("door", "wall"):
+        assert (tmp_path / f"no/{name}.txt").read_text() == "audit: run 2\n"
+    (tmp_path / "wall.py").write_text(module.replace("wall", "file"))
+    assert "the setting 'file' is there twice: uninstall the plug-in" in run(tmp_path, *command[:4]).stderr
+
+
 @pytest.mark.parametrize(
     ("module", "words"),
     [

@@ -16,7 +16,8 @@ from pydantic import BaseModel
 from arkaudit.cli import cli
 from arkaudit.commands.options import SettingOption
 from arkaudit.configuration.config_files import models
-from arkaudit.configuration.settings import TABLE
+from arkaudit.configuration.settings import TABLE, settings_in
+from arkaudit.hooks import plugins
 from tests.real.library import sitemap
 from tests.real.loopback import RawServer, reply, run_command, select
 
@@ -268,7 +269,7 @@ ELSEWHERE = {
         f"notify.{name}": "real/arkaudit/test_notify.py"
         for name in ("on", "file", "command", "urls", "format", "monthly")
     },
-    "notify.issue": "real/arkaudit/test_living_issue.py",
+    "notify.issue": "real/features/living_issue/test_living_issue.py",
     "report.url": "real/arkaudit/test_notify.py",
     "overview.out": "real/features/overview/test_overview.py",
 }
@@ -390,5 +391,12 @@ def test_every_option_in_the_table_belongs_to_a_command() -> None:
         if isinstance(option, SettingOption)
     ]
     assert len(options) > 100
-    in_table = {name for name, row in TABLE.items() if row.option}
-    assert {option.name for option in options} == in_table, "add setting_options(NAME) to the commands that use it"
+    added = (
+        row
+        for kinds in plugins().hook.settings()
+        for name, kind in kinds.items()
+        for row in settings_in(kind, f"{name}.")
+    )
+    in_table = {name for name, row in (*TABLE.items(), *added) if row.option}
+    words = "add setting_options(NAME) to the commands that use it, or added_options(SECTION) for a plug-in"
+    assert {option.name for option in options} == in_table, words

@@ -10,8 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from arkaudit.configuration.config_files import models
-from arkaudit.configuration.issue_address import IssueAddress
-from arkaudit.schedules.living_issue import IssueSection
 from arkaudit.schedules.notification import send_news
 from crawler.model.observations import MetadataOutcome, ObjectOutcome, ServiceVerdict, Verdict
 from crawler.store.store import Store
@@ -36,26 +34,8 @@ from reports.tables.news import News, NewsItem, news_of
 from reports.tables.report_tables import Report
 from reports.tables.summary import Summary
 from tests.unit.crawler.test_history import GUIDE, ONE, OTHER, audit
-from tests.vectors import vectors
 
 Config, Notify = models()["Config"], models()["Notify"]
-
-
-@pytest.mark.parametrize("vector", vectors("issue_addresses"))
-def test_address(vector: dict[str, Any]) -> None:
-    if "url" not in vector:
-        with pytest.raises(ValueError, match=vector["fault"]):
-            IssueAddress.parse(vector["text"])
-        return
-    assert IssueAddress.parse(vector["text"]).issues_url(vector.get("environment", {})) == vector["url"]
-
-
-def test_text_after_a_deleted_mark_stays() -> None:
-    begin = "<!-- arkaudit:begin audit=theses -->"
-    found = IssueSection.find(f"a\n{begin}\nb", "theses")
-    assert found == IssueSection((2, 2 + len(begin)), was_closed=False, ticked=frozenset())
-    assert IssueSection.find(f"a `{begin}`", "theses") is None
-    assert IssueSection.find(begin, "maps") is None
 
 
 URL = "https://n2t.net/ark:12148/btv1b8449691v"

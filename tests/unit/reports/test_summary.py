@@ -13,8 +13,8 @@ from bs4 import BeautifulSoup
 from hypothesis import given
 from hypothesis import strategies as st
 
+from arkaudit.features.living_issue.issue import section_text
 from arkaudit.output.reporting import summary_lines
-from arkaudit.schedules.living_issue import section_text
 from crawler.model.observations import Family
 from crawler.store.store import Store
 from reports.formats.digest import FORMATS, HEADINGS, digest_of

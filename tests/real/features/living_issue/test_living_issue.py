@@ -15,12 +15,12 @@ from urllib.parse import unquote
 import pytest
 
 from arkaudit.configuration.config_files import models
+from arkaudit.features.living_issue.issue import keep_issue
 from arkaudit.output import exits
 from arkaudit.schedules import notification
-from arkaudit.schedules.living_issue import NotSent, keep_issue
-from arkaudit.schedules.notification import check_channels, send_news
+from arkaudit.schedules.notification import send_news
 from crawler.store.store import Store
-from extractors.model.errors import UserMistake
+from extractors.model.errors import ArkauditError, UserMistake
 from reports.formats.digest import HEADINGS, digest_of
 from reports.languages import ENGLISH
 from reports.store.frames import load_frames
@@ -348,7 +348,7 @@ def test_token_is_never_shown_in_part(trackers: list[Tracker], report: Report, m
     for shift in range(180, 205):
         tracker.fault = (422, {})
         monkeypatch.setattr(tracker, "answer", lambda *_, shift=shift: (422, {}, "x" * shift + TOKEN))
-        with pytest.raises(NotSent) as said:
+        with pytest.raises(ArkauditError) as said:
             keep_issue(f"github:{tracker.url}/maps/arks", digest, ENGLISH)
         assert TOKEN[:4] not in str(said.value)
 
@@ -365,7 +365,7 @@ def test_token_goes_only_over_tls_or_loopback_and_past_proxies(
     with pytest.raises(UserMistake, match="GITHUB_API_URL needs an https address"):
         keep_issue("github:maps/arks", digest, ENGLISH)
     with pytest.raises(UserMistake, match="GITHUB_API_URL needs an https address"):
-        check_channels(Config(notify=Notify(issue="github:maps/arks")))
+        Config(notify=Notify(issue="github:maps/arks")).check()
 
 
 def test_missing_token_is_found_before_the_audit(tmp_path: Path) -> None:
@@ -399,11 +399,11 @@ def test_faults_are_named(trackers: list[Tracker], report: Report, monkeypatch: 
     for tracker in trackers:
         address = f"{tracker.service}:{tracker.url}/maps/arks"
         for *tracker.fault, words in FAULTS:  # type: ignore[assignment]
-            with pytest.raises(NotSent, match=words) as said:
+            with pytest.raises(ArkauditError, match=words) as said:
                 keep_issue(address, digest, ENGLISH)
             assert TOKEN not in str(said.value)
         monkeypatch.delenv(f"{tracker.service.upper()}_TOKEN")
-        with pytest.raises(NotSent, match="set the environment variable G"):
+        with pytest.raises(ArkauditError, match="set the environment variable G"):
             keep_issue(address, digest, ENGLISH)
         assert tracker.issues == []
 

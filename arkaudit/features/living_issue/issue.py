@@ -16,11 +16,11 @@ from http.client import HTTPException
 from typing import Any
 from urllib.parse import quote
 
-from arkaudit.configuration.issue_address import IssueAddress
+from arkaudit.features.living_issue.address import IssueAddress
 from arkaudit.output import exits
 from extractors.model.errors import ArkauditError
 from extractors.model.urls import join_url, split_url
-from reports.formats.digest import Digest, as_markdown, issue_text
+from reports.formats.digest import Digest, as_check_list, as_markdown
 from reports.languages import Language
 from reports.languages.display import escape_invisible
 
@@ -39,10 +39,6 @@ _LONGEST_REASON = 200
 _BEGIN = re.compile(r"^<!-- arkaudit:begin audit=(?P<audit>\S+)(?P<closed> closed)? -->[ \r]*$", re.MULTILINE)
 _END = re.compile(r"^<!-- arkaudit:end -->[ \r]*$", re.MULTILINE)
 _TICKED = re.compile(r"^[ ]*[-*] \[[xX]\] .*<!-- cause ([0-9a-f]{12}) -->[ \r]*$", re.MULTILINE)
-
-
-class NotSent(ArkauditError):
-    """Raised by a channel that could not deliver a message."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,11 +88,11 @@ def section_text(
     begin = f"<!-- arkaudit:begin audit={quote(digest.audit, safe='')}{state} -->"
     note = language.gettext("arkaudit updates this part after each audit. Ticks, and text outside of it, stay.")
     rest = f"\n_{note}_\n<!-- arkaudit:end -->"
-    return f"{begin}\n{issue_text(digest, language, ticked=ticked, limit=limit - len(begin) - len(rest))}{rest}"
+    return f"{begin}\n{as_check_list(digest, language, ticked=ticked, limit=limit - len(begin) - len(rest))}{rest}"
 
 
 def keep_issue(address: str, digest: Digest, language: Language) -> None:
-    """Open, update, close or reopen the issue of an audit; comment on changes. Raises `NotSent` and `UserMistake`.
+    """Open, update, close or reopen the issue of an audit; comment on changes. Raises `ArkauditError`.
 
     A closed issue is opened again for new failures only. Without a memory of earlier updates, nothing counts as new.
     """
@@ -131,7 +127,7 @@ class _Tracker:
         """The address of the issues, after redirects."""
         self._token = os.environ.get(address.token_variable, "")
         if not self._token:
-            raise NotSent(f"set the environment variable {address.token_variable}")
+            raise ArkauditError(f"set the environment variable {address.token_variable}")
         is_github = address.service == "github"
         self.is_github = is_github
         self._user_url = f"{address.api_url()}/user"
@@ -169,7 +165,7 @@ class _Tracker:
         values = self._require_success(answer).value()
         name = values.get(self._login) if isinstance(values, dict) else None
         if not isinstance(name, str) or not name:
-            raise NotSent(f"{answer.host} did not name the account of the token")
+            raise ArkauditError(f"{answer.host} did not name the account of the token")
         return name
 
     def _rows(self) -> Iterator[Mapping[str, Any]]:
@@ -181,18 +177,18 @@ class _Tracker:
             answer = self.send("GET", url)
             rows, url = answer.value(), answer.next_url
             if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
-                raise NotSent(f"{answer.host} did not answer with a list of issues")
+                raise ArkauditError(f"{answer.host} did not answer with a list of issues")
             # GitLab follows a renamed project for this method only.
             self.url = answer.url.partition("?")[0]
             yield from rows
-        raise NotSent(f"{self._address} has too many issues to look for ours")
+        raise ArkauditError(f"{self._address} has too many issues to look for ours")
 
     def send(self, method: str, url: str, **values: str) -> _Answer:
-        """Return the answer to a request. Raises `NotSent` for anything but a success."""
+        """Return the answer to a request. Raises `ArkauditError` for anything but a success."""
         return self._require_success(self._follow(method, url, values))
 
     def _follow(self, method: str, url: str, values: Mapping[str, str] | None = None) -> _Answer:
-        """Return the answer to a request, after the redirects of a repository that was renamed. Raises `NotSent`.
+        """Return the answer to a request, after the redirects of a repository that was renamed. Raises `ArkauditError`.
 
         The token is never sent to another host.
         """
@@ -202,17 +198,17 @@ class _Tracker:
                 return answer
             target = join_url(url, answer.headers["Location"])
             if target is None:
-                raise NotSent(f"{answer.host} names a malformed address")
+                raise ArkauditError(f"{answer.host} names a malformed address")
             url = target
-        raise NotSent(f"{self._address}: the redirects form a loop")
+        raise ArkauditError(f"{self._address}: the redirects form a loop")
 
     def _require_success(self, answer: _Answer) -> _Answer:
         if not 200 <= answer.status < 300:
-            raise NotSent(_reason(answer, self._address, datetime.now(UTC)))
+            raise ArkauditError(_reason(answer, self._address, datetime.now(UTC)))
         return answer
 
     def _fetch(self, method: str, url: str, values: Mapping[str, str] | None = None) -> _Answer:
-        """Return the answer to one request, at most `MOST_BYTES` long. Raises `NotSent`."""
+        """Return the answer to one request, at most `MOST_BYTES` long. Raises `ArkauditError`."""
         import requests
         from urllib3.exceptions import HTTPError
 
@@ -222,7 +218,7 @@ class _Tracker:
 
         parts, own = split_url(url), split_url(self.url)
         if (parts.scheme, parts.netloc) != (own.scheme, own.netloc):
-            raise NotSent(f"{self._address} has moved to {parts.netloc}: correct notify.issue")
+            raise ArkauditError(f"{self._address} has moved to {parts.netloc}: correct notify.issue")
         try:
             with requests.Session() as session:
                 # A proxy would see the token of a request to loopback without TLS.
@@ -241,14 +237,14 @@ class _Tracker:
                 data = answer.raw.read(MOST_BYTES + 1, decode_content=False)
                 next_url = answer.links.get("next", {}).get("url")
         except requests.Timeout:
-            raise NotSent(f"{parts.netloc} did not answer in time") from None
+            raise ArkauditError(f"{parts.netloc} did not answer in time") from None
         except (requests.RequestException, OSError, HTTPException, HTTPError) as problem:
-            raise NotSent(f"{parts.netloc} can't be reached: {type(problem).__name__}") from None
+            raise ArkauditError(f"{parts.netloc} can't be reached: {type(problem).__name__}") from None
         # Requests reads the address of a redirect even if it does not follow it.
         except ValueError:
-            raise NotSent(f"{own.netloc} names a malformed address") from None
+            raise ArkauditError(f"{own.netloc} names a malformed address") from None
         if len(data) > MOST_BYTES:
-            raise NotSent(f"the answer of {parts.netloc} is longer than {MOST_BYTES} bytes")
+            raise ArkauditError(f"the answer of {parts.netloc} is longer than {MOST_BYTES} bytes")
         return _Answer(url, answer.status_code, answer.headers, data, next_url and join_url(url, next_url))
 
 
