@@ -27,7 +27,7 @@ from extractors.mentions.mention import (
 )
 from extractors.model.ark import Ark, Remark, remarks
 from extractors.model.budget import ReadingStage, TimeBudget, current, has_time, use_budget
-from extractors.model.check_characters import CheckCharacter
+from extractors.model.check_characters import NOTHING_DECLARED, CheckCharacter, Declared, Zones
 from extractors.model.documents import Block, Finding, Reading, Role
 from extractors.model.formats import (
     FORMATS,
@@ -82,11 +82,18 @@ def whole_arks(mentions: Iterable[Mention]) -> frozenset[Ark]:
 
 
 def extraction_of(
-    data: bytes, *, media_type: str | None = None, name: str = "", charset: str | None = None, with_links: bool = True
+    data: bytes,
+    *,
+    media_type: str | None = None,
+    name: str = "",
+    charset: str | None = None,
+    with_links: bool = True,
+    declared: Declared = NOTHING_DECLARED,
 ) -> Extraction:
     """Return the extraction of a document of any format. Never raises: problems become findings.
 
-    Without *with_links*, the links of a page may be missing (`read_document`).
+    Without *with_links*, the links of a page may be missing (`read_document`). *declared* are the user's check
+    characters.
 
     >>> [mention] = extraction_of(b"<p>See <a href='https://n2t.net/ark:12148/btv1b84'>it</a>.", name="a.html").mentions
     >>> str(mention.ark), mention.role.value, mention.place
@@ -99,7 +106,7 @@ def extraction_of(
         nothing = extraction_without_arks(reading)
         if nothing is not None:
             return nothing
-    by_block, evidence = _scan_all(blocks)
+    by_block, evidence = _scan_all(blocks, declared)
     namespaces = {
         _namespace_finding(namespace)
         for in_block in by_block
@@ -215,6 +222,7 @@ def extract_in_time(
     name: str = "",
     charset: str | None = None,
     with_links: bool = True,
+    declared: Declared = NOTHING_DECLARED,
 ) -> Extraction:
     """Return the extraction within *cpu_s* seconds of CPU time; if they run out, a finding says how far it read.
 
@@ -223,7 +231,9 @@ def extract_in_time(
     (['ark:12148/btv1b84'], ())
     """
     with use_budget(TimeBudget(cpu_s)):
-        return extraction_of(data, media_type=media_type, name=name, charset=charset, with_links=with_links)
+        return extraction_of(
+            data, media_type=media_type, name=name, charset=charset, with_links=with_links, declared=declared
+        )
 
 
 def with_evidence(
@@ -292,8 +302,8 @@ def _scan_in_time(block: Block, evidence: Evidence, linked: Mapping[int, Ark]) -
     return scanned, len(block.text)
 
 
-def _scan_all(blocks: tuple[Block, ...]) -> tuple[list[list[Found]], Evidence]:
-    """Return the mentions of each block, and the evidence that they give.
+def _scan_all(blocks: tuple[Block, ...], declared: Declared) -> tuple[list[list[Found]], Evidence]:
+    """Return the mentions of each block, and the evidence that they and *declared* check characters give.
 
     Whole names are read first, because they are evidence: link targets and metadata, where no line breaks, then names
     in texts that touch no line end. A text is read again only if a mention in it needed a decision.
@@ -301,15 +311,18 @@ def _scan_all(blocks: tuple[Block, ...]) -> tuple[list[list[Found]], Evidence]:
     by_block: list[list[Found]] = [[] for _ in blocks]
     texts = [index for index, block in enumerate(blocks) if block.role is Role.TEXT]
     done = 0
+    nothing_read = Evidence(zones=Zones(declared=declared))
     for index, block in enumerate(blocks):
         if block.role is not Role.TEXT:
-            by_block[index], searched = _scan_in_time(block, Evidence(), {})
+            by_block[index], searched = _scan_in_time(block, nothing_read, {})
             done += searched
     linked = linked_arks(_mentions(chain.from_iterable(by_block)))
     found = _mentions(chain.from_iterable(by_block))
     in_targets = [mention for mention in found if mention.confidence is Confidence.CERTAIN]
     targets = frozenset(mention.ark for mention in in_targets if _has_text(mention))
-    evidence = Evidence.from_arks(targets, targets, resolver_addresses(in_targets)) if targets else Evidence()
+    evidence = nothing_read
+    if targets:
+        evidence = Evidence.from_arks(targets, targets, resolver_addresses(in_targets), declared=declared)
     for index in texts:
         by_block[index], searched = _scan_in_time(blocks[index], evidence, linked)
         done += searched
@@ -324,7 +337,7 @@ def _scan_all(blocks: tuple[Block, ...]) -> tuple[list[list[Found]], Evidence]:
     whole = targets | {
         mention.ark for mention in every if mention.is_complete and mention not in cut and _has_text(mention)
     }
-    evidence = Evidence.from_arks(whole, targets, resolver_addresses(every))
+    evidence = Evidence.from_arks(whole, targets, resolver_addresses(every), declared=declared)
     for index in texts:
         if not _all_whole(by_block[index]):
             again, _ = _scan_in_time(blocks[index], evidence, linked)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Generic, TypeVar
 
@@ -18,6 +18,7 @@ from extractors.extraction import (
     is_cut,
     read_short_text,
 )
+from extractors.model.check_characters import NOTHING_DECLARED, Declared
 from extractors.model.documents import Finding, Reading
 from extractors.model.formats import Format, format_of, package_format
 from extractors.processes.codec import result_type
@@ -88,27 +89,33 @@ def read_member(worker: DocumentWorker, member: ArchiveMember, *, with_links: bo
     return extraction_of_member(extraction, member)
 
 
-def extraction_in_time(member: ArchiveMember, *, with_links: bool = True) -> Extraction:
+def extraction_in_time(
+    member: ArchiveMember, *, with_links: bool = True, declared: Declared = NOTHING_DECLARED
+) -> Extraction:
     """Return the extraction of *member* in this process, within the time limit of a document.
 
-    *with_links* is that of `extraction_of`.
+    *with_links* and *declared* are those of `extraction_of`.
     """
-    return _extraction_within(READING_CPU_S, member, with_links=with_links)
+    return _extraction_within(READING_CPU_S, member, with_links=with_links, declared=declared)
 
 
-def inline_extraction(member: ArchiveMember, *, with_links: bool = True) -> Extraction | None:
+def inline_extraction(
+    member: ArchiveMember, *, with_links: bool = True, declared: Declared = NOTHING_DECLARED
+) -> Extraction | None:
     """Return the extraction of a small *member* in this process; None if it needs a process that can be killed."""
     if not may_stay_inline(member):
         return None
-    extraction = _extraction_within(INLINE_CPU_S, member, with_links=with_links)
+    extraction = _extraction_within(INLINE_CPU_S, member, with_links=with_links, declared=declared)
     is_unfinished = any(finding.kind == "time-limit" for finding in extraction.findings)
     return None if is_unfinished else extraction
 
 
-def _extraction_within(cpu_s: float, member: ArchiveMember, *, with_links: bool = True) -> Extraction:
+def _extraction_within(cpu_s: float, member: ArchiveMember, *, with_links: bool, declared: Declared) -> Extraction:
     """Return the extraction of *member* within *cpu_s* seconds of CPU time; a failure becomes a finding."""
     try:
-        extraction = extract_in_time(member.data, cpu_s=cpu_s, **_format_labels(member), with_links=with_links)
+        extraction = extract_in_time(
+            member.data, cpu_s=cpu_s, **_format_labels(member), with_links=with_links, declared=declared
+        )
     except MemoryError:  # about this process, not about the document
         raise
     except Exception as failure:
@@ -183,6 +190,7 @@ class ReadMembers(Generic[S]):
 
     make: Make[S]
     with_links: bool
+    declared: Declared = field(default_factory=dict)
 
     @property
     def returns(self) -> Any:
@@ -191,7 +199,8 @@ class ReadMembers(Generic[S]):
 
     def __call__(self, members: Sequence[ArchiveMember]) -> list[S]:
         """Return the result of `make` for each of *members*; one that takes too long is read only partly."""
-        return [self.make(member, extraction_in_time(member, with_links=self.with_links)) for member in members]
+        read = partial(extraction_in_time, with_links=self.with_links, declared=self.declared)
+        return [self.make(member, read(member)) for member in members]
 
 
 class PartReader(Generic[S]):
@@ -210,6 +219,7 @@ class PartReader(Generic[S]):
         read_here: Callable[[ArchiveMember], Extraction | None],
         *,
         with_links: bool = False,
+        declared: Declared = NOTHING_DECLARED,
         reads_few_here: bool = False,
         read: Callable[[Sequence[ArchiveMember]], list[S]] | None = None,
     ) -> None:
@@ -217,8 +227,9 @@ class PartReader(Generic[S]):
         self._make = make
         self._read_here = read_here
         self._with_links = with_links
+        self._declared = declared
         self._reads_few_here = reads_few_here
-        self._read = read or ReadMembers(make, with_links)
+        self._read = read or ReadMembers(make, with_links, declared)
         self.has_started = False
         """True if any member was sent to a process."""
         self._ahead: deque[tuple[list[S | None], list[ArchiveMember], Future[list[S]] | None]] = deque()
@@ -279,7 +290,7 @@ class PartReader(Generic[S]):
         return [result for member, reading in alone for result in self._results(member, reading)]
 
     def _read_small(self, member: ArchiveMember) -> list[S]:
-        extraction = inline_extraction(member, with_links=self._with_links)
+        extraction = inline_extraction(member, with_links=self._with_links, declared=self._declared)
         if extraction is not None:
             return [self._make(member, extraction)]
         self.has_started = True

@@ -42,6 +42,7 @@ from extractors.isolated import (
 )
 from extractors.model.ark import Ark
 from extractors.model.budget import DECIDING_CPU_S, TimeBudget, use_budget
+from extractors.model.check_characters import NOTHING_DECLARED, Declared
 from extractors.model.documents import Finding
 from extractors.model.errors import SourceUnreadable
 from extractors.model.files import is_folder, path_exists
@@ -65,10 +66,13 @@ Decided = tuple[R, tuple[Finding, ...]]
 
 
 def parts_reader(
-    executor: WorkerExecutor, make: Make[S], read: Callable[[Sequence[ArchiveMember]], list[S]] | None = None
+    executor: WorkerExecutor,
+    make: Make[S],
+    declared: Declared,
+    read: Callable[[Sequence[ArchiveMember]], list[S]] | None = None,
 ) -> PartReader[S]:
     """Return the reader of a first pass, without links; short texts without an ARK are read in this process."""
-    return PartReader(executor, make, extraction_of_short_text, reads_few_here=True, read=read)
+    return PartReader(executor, make, extraction_of_short_text, declared=declared, reads_few_here=True, read=read)
 
 
 def document_of(part: Part, extraction: Extraction | None) -> Document:
@@ -126,6 +130,8 @@ class RenderedDocument(Generic[R]):
 class TwoPasses(Generic[R]):
     """Reads documents in *jobs* processes and renders each with *render*, a module-level function.
 
+    *declared* are the user's check characters.
+
     >>> member = ArchiveMember("a.txt", "a.txt", b"see ark:/12148/bpt6k107371t")
     >>> with TwoPasses(repr, jobs=2) as passes:
     ...     [each.value for each in passes.results([member])]
@@ -137,11 +143,13 @@ class TwoPasses(Generic[R]):
         render: Callable[[Document], R],
         *,
         jobs: int,
+        declared: Declared = NOTHING_DECLARED,
         read: Callable[[Sequence[ArchiveMember]], list[DocumentSummary]] | None = None,
     ) -> None:
         self._render = render
         self._executor = document_executor(jobs)
-        self._reading = parts_reader(self._executor, summary_of, read)
+        self._declared = declared
+        self._reading = parts_reader(self._executor, summary_of, declared, read)
         self._ready: deque[DocumentSummary] = deque()
 
     def __enter__(self) -> Self:
@@ -192,7 +200,7 @@ class TwoPasses(Generic[R]):
                 self._executor.shutdown(cancel_futures=True)
             documents = (_read_at(kept, at, size) for _, at, size in read)
             executor = None if end is not None or not self.has_started else self._executor
-            evidence = Evidence.from_arks(whole, frozenset(repeated))
+            evidence = Evidence.from_arks(whole, frozenset(repeated), declared=self._declared)
             values = decided_documents(documents, evidence, self._render, executor)
             for (summary, _, _), (value, findings) in zip(read, values, strict=True):
                 yield RenderedDocument(replace(summary, findings=findings), value)

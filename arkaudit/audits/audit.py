@@ -180,6 +180,7 @@ class Audit:
             "files": seeds.files,
             "source_files": seeds.named_files,
             "executor": executor,
+            "declared": self.config.check_characters,
         }
 
     def _arks_arguments(self, progress: RunProgress) -> dict[str, Any]:
@@ -206,6 +207,7 @@ class Audit:
             "direct": config.resolve.direct,
             "legacy_inflections": config.resolve.legacy_inflections,
             "rendering": config.render_options,
+            "declared": config.check_characters,
             # In a run, the limit is for the crawl.
             "max_time_s": config.crawl.max_time if self.seeds is None else None,
         }
@@ -235,7 +237,10 @@ class Audit:
                 self.store.record_logs(self.run_id, self.logged.records())
             from crawler.spiders.runs import conclude_documents
 
-            conclude_documents(self.store, self.run_id, self.registry, resolver=self.config.resolver)
+            config = self.config
+            conclude_documents(
+                self.store, self.run_id, self.registry, resolver=config.resolver, declared=config.check_characters
+            )
             self.is_read = True
         if not self.resolve:
             return []
@@ -247,7 +252,7 @@ class Audit:
         return {**other_readings(self.store.open_mentions(self.run_id)), **self.readings}
 
     def _background(self) -> Background:
-        return Background(self.registry, self._candidate_readings())
+        return Background(self.registry, self._candidate_readings(), self.config.check_characters)
 
     # -- verdicts
 

@@ -110,7 +110,6 @@ def _answer(request: Mapping[str, Any]) -> list[Verdict] | BaseException:
     from crawler.spiders.seeds import mention_in
     from crawler.store import StoreError
     from extractors.mentions.mention import Mention
-    from extractors.model.check_characters import declare
     from extractors.model.errors import UserMistake
 
     asked: Sequence[str] = request["asked"]
@@ -120,7 +119,6 @@ def _answer(request: Mapping[str, Any]) -> list[Verdict] | BaseException:
             return NotAnArk(f"{text[:_MAX_QUOTED]!r} {mention}")
     try:
         config = load(request["config"], request["settings"])
-        declare(config.check_characters)
         quiet.is_on = not request["progress"]
         start(config, lambda: Console(stderr=True))
         verdicts, run = judge_lines(asked, mentions, config, request["store"])

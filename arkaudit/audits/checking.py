@@ -182,7 +182,7 @@ def _run(
         if targets is None:
             targets = sorted((ark, url) for ark, url in store.cited_targets(run_id) if not registry.is_shoulder(ark))
             readings = other_readings(store.open_mentions(run_id))
-        background = Background(registry, readings or {})
+        background = Background(registry, readings or {}, config.check_characters)
         for verdict in verdicts_of_run(store, run_id, targets, background):
             collect(verdict)
     else:

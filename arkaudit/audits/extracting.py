@@ -58,7 +58,8 @@ def documents(
         mentions += read.mentions
         progress.show(documents, f", {count_noun(mentions, 'mention of an ARK', 'mentions of ARKs')}")
 
-    with TwoPasses(render, jobs=jobs) as passes, Progress() as progress:
+    declared = config.check_characters if config else {}
+    with TwoPasses(render, jobs=jobs, declared=declared) as passes, Progress() as progress:
         progress.stage("documents read")
         parts = _parts(seeds, standard_input=standard_input, config=config)
         yield from passes.results(parts, ends_at=(KeyboardInterrupt, RunInterrupted), on_read=count)

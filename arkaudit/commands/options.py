@@ -316,17 +316,14 @@ store_option = store_file_option(default=Path("audit.db"), show_default=True)
 def config_of(config_file: Path | None, options: dict[str, Any], *, audit: str | None = None) -> Config:
     """Return the configuration from a file (or its named *audit*), overridden by *options*.
 
-    It starts the log and declares the check characters for this process. Raises
-    `arkaudit.configuration.config_files.ConfigError`.
+    It starts the log. Raises `arkaudit.configuration.config_files.ConfigError`.
     """
     from arkaudit.configuration.config_files import load
     from arkaudit.output import logs
-    from extractors.model.check_characters import declare
 
     given = {name: value for name, value in options.items() if value not in (None, ())}
     if level := given.pop("verbose", None):
         given.setdefault("log.level", level)
     config = load(config_file, given, audit=audit)
-    declare(config.check_characters)
     logs.start(config, errors)
     return config

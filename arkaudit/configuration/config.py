@@ -82,7 +82,7 @@ class Config(Settings):
 
     @property
     def check_characters(self) -> dict[str, bool]:
-        """The declarations for `extractors.model.check_characters.declare`."""
+        """The check characters that the user declares."""
         return {naan: names.check_character for naan, names in self.naans.items()}
 
     @property

@@ -98,6 +98,7 @@ def report_on(
         registry=registry,
         inventory=listed,
         known_list=config.known_list,
+        declared=config.check_characters,
         diagnose=former_causes,
     )
     frames = select_part(loaded, wanted)

@@ -195,7 +195,9 @@ def _digests(config: Config, store_file: Path, report: Report, audit: str) -> Ca
         if last_run in (None, compared):
             return report
         run_id = int(report.frames.run["run_id"].iloc[0])
-        frames = load_frames(store_file, run_id=run_id, since=last_run, known_list=config.known_list)
+        frames = load_frames(
+            store_file, run_id=run_id, since=last_run, known_list=config.known_list, declared=config.check_characters
+        )
         return Report.from_frames(frames, language_choice=report.language_choice)
 
     def digest_since(last: Delivery) -> Digest:
@@ -250,6 +252,6 @@ def send_news_again(
     if run_id is None:
         # A later check of single ARKs is no audit.
         run_id = audits[0].run_id if audits else runs[-1]
-    frames = load_frames(store_file, run_id=run_id, known_list=config.known_list)
+    frames = load_frames(store_file, run_id=run_id, known_list=config.known_list, declared=config.check_characters)
     report = Report.from_frames(frames, language_choice=config.language_choice)
     return send_news(config, store_file, report, config_file=config_file, is_dry=is_dry)

@@ -58,7 +58,7 @@ class Conversation:
         self._recall = recall
         self._on_bug = on_bug
         self._readings = readings or {}
-        self._evidence = evidence_of_targets(targets(), self._readings)
+        self._evidence = evidence_of_targets(targets(), self._readings, rules.declared)
         self._shared = SharedFacts(targets, rules)
         self._targets: dict[str, OpenTarget] = {}
         """The unfinished targets by request URL, and those opened as other readings of a mention."""

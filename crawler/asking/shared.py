@@ -23,6 +23,7 @@ from crawler.model.defaults import GLOBAL_RESOLVER
 from crawler.model.observations import Question
 from crawler.model.resolving import Patience, label_of, names_skipped_ark, path_of_resolver, sendable, url_fault
 from extractors.model.ark import Ark
+from extractors.model.check_characters import Declared
 from extractors.model.naan import Registry
 from extractors.model.normalize import LABEL
 from extractors.model.urls import authority_of
@@ -54,6 +55,8 @@ class AskingRules:
     rendering: bool = False
     """True if a browser renders pages that need scripts."""
     patience: Patience = field(default_factory=Patience)
+    declared: Declared = field(default_factory=dict)
+    """The check characters that the user declares, by which mistyped ARKs are found."""
 
 
 def is_worth_asking(policy: str) -> bool:

@@ -38,6 +38,7 @@ from crawler.wire.failures import INCOMPLETE, STOPPED, body_faults
 from crawler.wire.middlewares import chain_of
 from extractors.model.ark import Ark
 from extractors.model.budget import OverBudget
+from extractors.model.check_characters import NOTHING_DECLARED, Declared
 from extractors.model.naan import Registry
 from extractors.model.normalize import NotAnArk
 from extractors.model.urls import authority_of
@@ -163,6 +164,7 @@ class ArksSpider(AuditSpider):
         legacy_inflections: bool = True,
         rendering: RenderOptions | None = None,
         max_time_s: float | None = None,
+        declared: Declared = NOTHING_DECLARED,
         **kwargs: Any,
     ) -> None:
         super().__init__(bounds=Bounds(per_host=ARKS_A_HOST), **kwargs)
@@ -170,7 +172,13 @@ class ArksSpider(AuditSpider):
         self._targets = targets
         self._registry = registry
         rules = AskingRules(
-            registry, self.resolver, direct, legacy_inflections, rendering=rendering is not None, patience=self.patience
+            registry,
+            self.resolver,
+            direct,
+            legacy_inflections,
+            rendering=rendering is not None,
+            patience=self.patience,
+            declared=declared,
         )
         self._conversation = Conversation(
             self.frontier.targets, rules, readings, recall=self._stored_observations, on_bug=self.on_bug

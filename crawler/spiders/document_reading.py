@@ -35,6 +35,7 @@ from extractors.archives.members import ArchiveMember
 from extractors.archives.walk import archive_kind, members
 from extractors.extraction import Extraction
 from extractors.isolated import Make, PartReader, ReadMembers, inline_extraction, may_stay_inline, part_weight
+from extractors.model.check_characters import NOTHING_DECLARED, Declared
 from extractors.model.documents import NOTHING_READ, Finding
 from extractors.model.formats import parse_content_type
 from extractors.model.urls import split_url
@@ -121,8 +122,9 @@ class Row:
 class DocumentReader:
     """Makes rows of documents. Parsers that may crash or hang run in the processes of an *executor*."""
 
-    def __init__(self, executor: WorkerExecutor, *, resolver: str) -> None:
+    def __init__(self, executor: WorkerExecutor, *, resolver: str, declared: Declared = NOTHING_DECLARED) -> None:
         self._executor = executor
+        self._declared = declared
         self._resolver = resolver
 
     def begin(self, source: DocumentSource) -> BegunReading | None:
@@ -135,7 +137,7 @@ class DocumentReader:
         members = [part for part in source.walk() if isinstance(part, ArchiveMember)]
         if not members or any(map(may_stay_inline, members)):
             return None
-        return self._executor.submit(ReadMembers(_maker(source), with_links=True), members)
+        return self._executor.submit(ReadMembers(_maker(source), True, self._declared), members)
 
     async def rows(self, source: DocumentSource, begun: BegunReading | None = None) -> AsyncIterator[Row]:
         """Yield the row about a document; for an archive, one for each document in it and then its own.
@@ -164,8 +166,9 @@ class DocumentReader:
         self, source: DocumentSource, begun: BegunReading | None
     ) -> AsyncIterator[MemberExtraction | Finding]:
         """Yield the documents of a source, in batches; small fetched ones are read in a thread of this process."""
-        read_here = inline_extraction if source.hops else lambda member: None
-        reading = PartReader(self._executor, _maker(source), read_here, with_links=True)
+        inline = partial(inline_extraction, declared=self._declared)
+        read_here = inline if source.hops else lambda member: None
+        reading = PartReader(self._executor, _maker(source), read_here, with_links=True, declared=self._declared)
         if begun is not None:
             try:
                 parts = await asyncio.wrap_future(begun)

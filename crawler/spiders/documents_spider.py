@@ -56,6 +56,7 @@ from crawler.store.frontier import FrontierEntry
 from crawler.store.store import Recordable
 from crawler.wire.middlewares import chain_of
 from extractors.documents import document_name
+from extractors.model.check_characters import NOTHING_DECLARED, Declared
 from extractors.model.documents import Finding
 from extractors.model.urls import join_url
 from extractors.processes.worker import WorkerExecutor
@@ -90,6 +91,7 @@ class DocumentsSpider(AuditSpider):
         files: Sequence[Path] = (),
         source_files: Collection[Path] = (),
         executor: WorkerExecutor,
+        declared: Declared = NOTHING_DECLARED,
         **kwargs: Any,
     ) -> None:
         per_host = max(DOCUMENTS_A_HOST, 2 * executor.jobs)
@@ -100,7 +102,8 @@ class DocumentsSpider(AuditSpider):
         """Files that the user named directly, so that the URLs they list are requested."""
         self._gate = plan.gate()
         self._jobs = executor.jobs
-        self._reader = DocumentReader(executor, resolver=self.resolver)
+        self._declared = declared
+        self._reader = DocumentReader(executor, resolver=self.resolver, declared=declared)
         self._reading: set[asyncio.Task[None]] = set()
         """The tasks that read files before their turn."""
         self._files_open = 0
@@ -142,7 +145,7 @@ class DocumentsSpider(AuditSpider):
         """Decide doubtful mentions and sources of links, as `arkaudit crawl` does at its end."""
         if is_whole:
             registry = load_registry()
-            conclude_documents(self.store, self.run_id, registry, resolver=self.resolver)
+            conclude_documents(self.store, self.run_id, registry, resolver=self.resolver, declared=self._declared)
         return ()
 
     async def parse(self, response: Response) -> AsyncIterator[Citation]:

@@ -55,6 +55,7 @@ from extractors.extraction import annotate, changed_mentions
 from extractors.mentions.mention import Mention
 from extractors.model.ark import Ark
 from extractors.model.budget import DECIDING_CPU_S, OverBudget, TimeBudget, cpu_limit, use_budget
+from extractors.model.check_characters import NOTHING_DECLARED, Declared
 from extractors.model.documents import Finding, Role
 from extractors.model.naan import SHARED_NAANS, Registry
 from extractors.model.normalize import LABEL
@@ -66,14 +67,14 @@ from extractors.wraps.rules import Confidence
 # -- doubtful mentions
 
 
-def conclude_documents(store: Store, run_id: int, registry: Registry, *, resolver: str) -> None:
+def conclude_documents(store: Store, run_id: int, registry: Registry, *, resolver: str, declared: Declared) -> None:
     """Record the results of all documents of a run together. Repeating it changes nothing."""
     store.note_finders(run_id)
-    decide_unresolved(store, run_id, resolver=resolver)
+    decide_unresolved(store, run_id, resolver=resolver, declared=declared)
     record_registry_findings(store, run_id, registry)
 
 
-def decide_unresolved(store: Store, run_id: int, *, resolver: str) -> int:
+def decide_unresolved(store: Store, run_id: int, *, resolver: str, declared: Declared = NOTHING_DECLARED) -> int:
     """Decide doubtful mentions again with all documents, and record the changed ones as rows of their own.
 
     Returns the number of changes. *resolver* is used for compact ARKs. Repeating it changes nothing.
@@ -81,7 +82,8 @@ def decide_unresolved(store: Store, run_id: int, *, resolver: str) -> int:
     doubtful = list(store.unresolved_mentions(run_id))
     if not doubtful:
         return 0
-    evidence = Evidence.from_arks(store.whole_arks(run_id), frozenset(store.whole_arks(run_id, in_documents=2)))
+    repeated = frozenset(store.whole_arks(run_id, in_documents=2))
+    evidence = Evidence.from_arks(store.whole_arks(run_id), repeated, declared=declared)
     changed: list[tuple[StoredUnresolvedMention, CitedMention]] = []
     for document_id, in_document in groupby(doubtful, key=attrgetter("document_id")):
         by_index = {kept.unresolved.index: kept for kept in in_document}
@@ -217,6 +219,7 @@ class Background:
     """The source of policies that are shown with commitments."""
     readings: Mapping[str, Sequence[CandidateReading]] = field(default_factory=dict)
     """Other readings of targets, by the URL that requests them."""
+    declared: Declared = field(default_factory=dict)
 
 
 def verdicts_of_run(
@@ -335,7 +338,7 @@ class RunJudge:
         self._tls = {(result.host, result.port): result for result in tls}
         self._background = background or Background()
         self._on_bug = on_bug
-        self._evidence = evidence_of_targets(asked, self._background.readings)
+        self._evidence = evidence_of_targets(asked, self._background.readings, self._background.declared)
         objects: dict[str, set[Ark]] = defaultdict(set)
         described: dict[str, set[Ark]] = defaultdict(set)
         for ark, url in asked:

@@ -16,7 +16,7 @@ from crawler.model.resolving import sendable
 from crawler.verdicts.access import OBJECT_RULES
 from extractors.mentions.mention import Mention
 from extractors.model.ark import Ark
-from extractors.model.check_characters import suggestions
+from extractors.model.check_characters import NOTHING_DECLARED, Declared, suggestions
 from extractors.model.normalize import LABEL
 from extractors.model.offset_map import ODD_BLANK, WRAP, offset_map
 from extractors.wraps.evidence import Evidence
@@ -265,9 +265,12 @@ def readings_of(ark: Ark, url: str, others: Iterable[CandidateReading] = ()) -> 
     return (first, *rest.values())
 
 
-def evidence_of_targets(targets: Iterable[tuple[Ark, str]], doubtful: Container[str]) -> Evidence:
+def evidence_of_targets(
+    targets: Iterable[tuple[Ark, str]], doubtful: Container[str], declared: Declared = NOTHING_DECLARED
+) -> Evidence:
     """Return the evidence about check characters and shapes from the ARKs of a run, except at *doubtful* URLs."""
-    return Evidence.from_arks(ark for ark, url in targets if not ark.is_skipped and url not in doubtful)
+    arks = (ark for ark, url in targets if not ark.is_skipped and url not in doubtful)
+    return Evidence.from_arks(arks, declared=declared)
 
 
 def meant_by(reading: CandidateReading, evidence: Evidence) -> tuple[CandidateReading, ...]:

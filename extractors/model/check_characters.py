@@ -128,9 +128,9 @@ KNOWN_RULES: Mapping[Key, CheckCharacterRule] = {
     ("13030", "ft"): CheckCharacterRule(Zone.NAAN_AND_NAME, 11, 11),
     ("13030", "tf"): CheckCharacterRule(Zone.NAAN_AND_NAME, 24, 24),
 }
-#: True for each NAAN whose names have check characters, False if they have none: the user's declarations, which hold for
-#: the whole process. Set by `declare`.
-DECLARED: dict[str, bool] = {}
+#: The user's declarations: True for each NAAN whose names have check characters, False if they have none.
+Declared = Mapping[str, bool]
+NOTHING_DECLARED: Declared = {}
 #: Further shoulders. Alone they name no object: ``"ark:/53355/cl" <> number``.
 SHOULDERS = frozenset(
     {
@@ -278,12 +278,6 @@ def _rules(tallies: Mapping[str | None, _Tally]) -> Iterator[tuple[str | None, C
             yield shoulder, rule
 
 
-def declare(naans: Mapping[str, bool]) -> None:
-    """Set the user's declarations for this process and for those that it starts."""
-    DECLARED.clear()
-    DECLARED.update(naans)
-
-
 @dataclass(frozen=True, slots=True)
 class Zones:
     """Known rules about check characters, those learned from the given ARKs, and the user's declarations.
@@ -293,13 +287,12 @@ class Zones:
 
     learned: Mapping[Key, CheckCharacterRule] = field(default_factory=dict)
     """By NAAN and primordinal shoulder."""
-    declared: Mapping[str, bool] = field(default_factory=lambda: DECLARED)
-    """By NAAN: True if its names have check characters, False if they have none."""
+    declared: Declared = field(default_factory=dict)
 
     @classmethod
-    def from_arks(cls, arks: Iterable[Ark]) -> Zones:
-        """Return the known rules together with those that *arks* show."""
-        return cls(learn_zones(dict.fromkeys(ark.base for ark in arks)))
+    def from_arks(cls, arks: Iterable[Ark], declared: Declared = NOTHING_DECLARED) -> Zones:
+        """Return the known and *declared* rules together with those that *arks* show."""
+        return cls(learn_zones(dict.fromkeys(ark.base for ark in arks)), declared)
 
     def rule_for(self, naan: str, name: str) -> CheckCharacterRule | None:
         """Return the rule for a name; None if there is none.

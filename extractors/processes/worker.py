@@ -38,7 +38,6 @@ from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import IO, Any, Generic, ParamSpec, Self, TypeVar
 
-from extractors.model.check_characters import DECLARED, declare
 from extractors.model.errors import ArkauditError
 from extractors.model.formats import PLUGIN_FORMATS, add_formats
 from extractors.processes.codec import from_json, result_type, to_json
@@ -176,14 +175,13 @@ class Worker(Generic[P, R]):
                 return self._call_once(message, returns)
 
     def _call_once(self, message: bytes, returns: Any) -> Any:
-        if self._child is not None and (self._child.process.poll() is not None or self._child.declared != DECLARED):
+        if self._child is not None and self._child.process.poll() is not None:
             self._end_child()
         if self._child is None:
             self._child, self._sent = _Child(self._memory_bytes, self._cpu_s), b""
             if self._is_closed:  # checked only now, when `close` can see the child
                 self._end_child()
                 raise WorkerDied("the worker is closed")
-            self._exchange(_pickled((declare, (self._child.declared,), {})), _START_TIMEOUT_S, None)
             if PLUGIN_FORMATS:
                 self._exchange(_pickled((add_formats, (PLUGIN_FORMATS,), {})), _START_TIMEOUT_S, None)
             self._exchange(_pickled((callable, (self._function,), {})), _START_TIMEOUT_S, bool)
@@ -306,7 +304,6 @@ class _Child:
 
     def __init__(self, memory_bytes: int, cpu_s: int) -> None:
         self.timed_out = False
-        self.declared = dict(DECLARED)
         path = json.dumps([_HOME, *sys.path])
         command = [sys.executable, "-P", "-c", _PROGRAM, path, str(memory_bytes), str(cpu_s)]
         environment = {name: value for name, value in os.environ.items() if name in _ENVIRONMENT}

@@ -19,7 +19,7 @@ from operator import attrgetter
 import regex
 
 from extractors.model.ark import Ark
-from extractors.model.check_characters import KNOWN, CheckCharacter, Zones, learn_zones
+from extractors.model.check_characters import KNOWN, NOTHING_DECLARED, CheckCharacter, Declared, Zones, learn_zones
 
 # The shapes of one authority's names, learned from whole ones: evidence for broken names.
 
@@ -181,9 +181,14 @@ class Evidence:
 
     @classmethod
     def from_arks(
-        cls, arks: Iterable[Ark], supported: frozenset[Ark] = frozenset(), resolvers: frozenset[str] = frozenset()
+        cls,
+        arks: Iterable[Ark],
+        supported: frozenset[Ark] = frozenset(),
+        resolvers: frozenset[str] = frozenset(),
+        *,
+        declared: Declared = NOTHING_DECLARED,
     ) -> Evidence:
-        """Return the evidence that whole *arks* give about broken ones; their order doesn't matter.
+        """Return the evidence that whole *arks* and *declared* check characters give about broken ones, in any order.
 
         >>> Evidence.from_arks([Ark.parse("ark:12148/btv1b84/f1.item"), Ark.parse("ark:12148/btv1b84")]).whole
         ('ark:12148/btv1b84', 'ark:12148/btv1b84/f1.item')
@@ -191,7 +196,7 @@ class Evidence:
         distinct = sorted(set(arks), key=attrgetter("naan", "name", "qualifier"))  # faster than comparing ARKs
         whole = tuple(sorted(map(str, distinct)))
         bases = dict.fromkeys(ark.base for ark in distinct)
-        zones = Zones(learn_zones(bases))
+        zones = Zones(learn_zones(bases), declared)
         return cls(whole, Shapes.learn(bases, zones), qualifier_words(distinct), zones, supported, resolvers)
 
     def begins_whole_ark(self, form: str) -> bool:

@@ -6,7 +6,7 @@ All frames are read in one transaction, so that a report on a running audit show
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -38,6 +38,7 @@ from crawler.model.schema import (
 )
 from crawler.store import StoreUnopenable
 from crawler.store.document_tables import LIVE
+from extractors.model.check_characters import NOTHING_DECLARED, Declared
 from extractors.model.documents import READ_IN_PART
 from extractors.model.naan import Registry
 from reports.store.inventory import DTYPES, with_checks
@@ -151,6 +152,8 @@ class Frames:
     """True if the frames cover all ARKs ever checked, because the store has no documents."""
     store: str = ""
     """The name of the store's file."""
+    declared: Declared = field(default_factory=dict)
+    """The check characters that the user declares."""
     previous: Frames | None = None
     """The last finished run before this one with the same command and seeds."""
     since: Frames | None = None
@@ -178,6 +181,7 @@ def load_frames(
     registry: Registry | None = None,
     inventory: pd.DataFrame | None = None,
     known_list: KnownProblems = NOTHING_KNOWN,
+    declared: Declared = NOTHING_DECLARED,
     diagnose: Callable[[Frames], pd.DataFrame] | None = None,
 ) -> Frames:
     """Return one run of *store*, alone; or without *run_id*, the current state of its audit.
@@ -187,9 +191,9 @@ def load_frames(
     The result includes the run before it with the same command and seeds, and the run *since*, if given: their own
     rows, without requests. *registry* is the NAAN registry, by default the built-in copy. *inventory* is a result of
     `read_inventory`, and *known_list* of `read_known`, whose rows count as of the day on which a run began, so that its
-    report stays the same. *diagnose* returns the cause of each failure of a run. It gets the last runs in which recovered ARKs
-    failed, one after the other, because each takes much memory. An empty store, or a run without rows, gives empty
-    frames of the same dtypes. Nothing is written.
+    report stays the same. *declared* are the user's check characters. *diagnose* returns the cause of each failure of a
+    run. It gets the last runs in which recovered ARKs failed, one after the other, because each takes much memory. An
+    empty store, or a run without rows, gives empty frames of the same dtypes. Nothing is written.
     Raises `StoreUnopenable`, and `crawler.store.StoreDamaged`.
     """
     registered = registered_names(registry or Registry.builtin())
@@ -206,7 +210,7 @@ def load_frames(
             raise StoreUnopenable(f"run {since} is not earlier than run {reported.run_id}, which the report is about")
         earlier = run_before(runs, reported.run_id)
         arks = load(connection, ARKS)
-        frames_of = partial(_frames, connection, registered, arks, listed)
+        frames_of = partial(_frames, connection, registered, arks, listed, declared)
         compared = [
             None if run is None else frames_of(known_list, ReportScope(run, run, is_all=reported.is_all))
             for run in (earlier, since)
@@ -233,6 +237,7 @@ def _frames(
     registered: pd.DataFrame,
     arks: pd.DataFrame,
     inventory: pd.DataFrame,
+    declared: Declared,
     known_list: KnownProblems,
     reported: ReportScope,
     *,
@@ -320,6 +325,7 @@ def _frames(
         last_good=good.drop_duplicates("ark_id", keep="last", ignore_index=True),
         mementos=copies.drop_duplicates(["ark_id", "request_url"], keep="last", ignore_index=True),
         registered=registered,
+        declared=declared,
         known=_known_rows(connection, counting, reported, known_list),
         timeline=all_runs,
     )

@@ -139,7 +139,7 @@ def check_characters(frames: Frames) -> pd.DataFrame:
     is_meant = frames.arks["ark_id"].isin(ark_statuses(frames)["ark_id"])
     named = frames.arks[is_meant].sort_values("ark")
     arks = {form: Ark(*parts) for form, *parts in rows_of(named[["ark", "naan", "name", "qualifier"]])}
-    zones = Zones.from_arks(arks.values())
+    zones = Zones.from_arks(arks.values(), frames.declared)
     checks = {form: zones.check(ark).value for form, ark in arks.items()}
     failing = [form for form, check in checks.items() if check == CheckCharacter.FAILS]
     shapes = Shapes.learn({ark.base for ark in arks.values()} if failing else ())  # names are formed as all others are

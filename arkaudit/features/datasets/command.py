@@ -65,4 +65,10 @@ def dataset_make(
     if not places:
         raise UserMistake("nothing to read: give files or folders, or --from FILE")
     config = config_of(config_file, {})
-    make_dataset(places, out, workers=workers or str(config.jobs or cores()), part_bytes=part_size * 2**20)
+    make_dataset(
+        places,
+        out,
+        workers=workers or str(config.jobs or cores()),
+        part_bytes=part_size * 2**20,
+        declared=config.check_characters,
+    )

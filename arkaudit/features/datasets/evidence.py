@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from extractors.model.ark import Ark
-from extractors.model.check_characters import Zones, learn_zones
+from extractors.model.check_characters import NOTHING_DECLARED, Declared, Zones, learn_zones
 from extractors.wraps.evidence import Evidence, Shapes, qualifier_words
 
 #: Number of names whose bytes are copied at once, and of new names that are merged into the others.
@@ -56,8 +56,10 @@ class DatasetEvidence:
     """A text that identifies the evidence."""
 
 
-def learn(parts: Iterable[pa.ChunkedArray]) -> DatasetEvidence:
+def learn(parts: Iterable[pa.ChunkedArray], declared: Declared = NOTHING_DECLARED) -> DatasetEvidence:
     """Return the evidence in *parts*, each with lists of the complete ARKs of a document.
+
+    *declared* are the user's check characters.
 
     >>> list(learn([pa.chunked_array([[[b"ark:1/b"], [b"ark:1/a", b"ark:1/b"]]])]).evidence.whole)
     ['ark:1/a', 'ark:1/b']
@@ -73,7 +75,7 @@ def learn(parts: Iterable[pa.ChunkedArray]) -> DatasetEvidence:
     digest = hashlib.sha256()
     for batch in pa.table([whole, is_repeated], ["name", "repeated"]).to_batches(_AT_ONCE):
         digest.update(batch.serialize())
-    return DatasetEvidence(evidence_of(whole, whole.filter(is_repeated)), digest.hexdigest())
+    return DatasetEvidence(evidence_of(whole, whole.filter(is_repeated), declared), digest.hexdigest())
 
 
 def _counted(names: pa.Array | pa.ChunkedArray) -> pa.Table:
@@ -85,13 +87,13 @@ def _merged(tables: Sequence[pa.Table]) -> pa.Table:
     return counted.rename_columns({"documents_sum": "documents"})
 
 
-def evidence_of(names: pa.ChunkedArray, repeated: pa.ChunkedArray) -> Evidence:
+def evidence_of(names: pa.ChunkedArray, repeated: pa.ChunkedArray, declared: Declared) -> Evidence:
     """Return the same as `Evidence.from_arks`, with one ARK at a time in memory as an object.
 
     *names* are the sorted distinct ARKs, *repeated* those in two documents or more.
     """
     whole, bases = SortedNames(names), SortedNames(_bases(names))
-    zones = Zones(learn_zones(bases.arks()))
+    zones = Zones(learn_zones(bases.arks()), declared)
     shapes = Shapes.learn(bases.arks(), zones)
     return Evidence(whole, shapes, qualifier_words(whole.arks()), zones, cast("Container[Ark]", SortedNames(repeated)))
 

@@ -26,7 +26,7 @@ from arkaudit.features.datasets.passes import (
 from arkaudit.features.datasets.storage import OWN_FILE, SCRATCH, DatasetError, InputFile, Storage, reason_of
 from arkaudit.output.exits import say
 from arkaudit.output.progress import Progress
-from extractors.model.check_characters import DECLARED, declare
+from extractors.model.check_characters import NOTHING_DECLARED, Declared
 from extractors.model.errors import UserMistake
 from extractors.model.formats import PLUGIN_FORMATS, DocumentFormat, add_formats
 from reports.languages.display import count_noun
@@ -39,16 +39,24 @@ _RETRIES = 2
 
 
 def make_parts(
-    storage: Storage, client: Client, files: Collection[InputFile], progress: Progress, *, part_bytes: int = PART_BYTES
+    storage: Storage,
+    client: Client,
+    files: Collection[InputFile],
+    progress: Progress,
+    *,
+    part_bytes: int = PART_BYTES,
+    declared: Declared = NOTHING_DECLARED,
 ) -> list[DecidedPart]:
     """Make the dataset of *files* in *storage* by the workers of *client*, and return its parts in order.
 
     Raises `DatasetError`, OSError if the storage fails, and `UserMistake`.
     """
-    done, left = done_and_left(parts_read(storage), files, location=storage.location, part_bytes=part_bytes)
+    done, left = done_and_left(
+        parts_read(storage), files, location=storage.location, part_bytes=part_bytes, declared=declared
+    )
     if done:
         say(f"resuming: {len(done):,} of {count_noun(len(done) + len(left), 'part')} had been read")
-    call = partial(call_as, fingerprint(), dict(DECLARED), dict(PLUGIN_FORMATS), storage.location)
+    call = partial(call_as, fingerprint(declared), declared, dict(PLUGIN_FORMATS), storage.location)
 
     def submit(part: Part, function: Callable[..., Any], *arguments: Any) -> Future:
         # A new key each time, because a scheduler remembers failed ones.
@@ -56,10 +64,10 @@ def make_parts(
         return client.submit(call, function, *arguments, key=key, retries=_RETRIES)
 
     folder = str(Path.cwd())
-    reading = {submit(part, read_part, part, folder): part for part in left}
+    reading = {submit(part, read_part, part, folder, declared): part for part in left}
     parts: dict[Any, Part] = {**done, **reading}
     in_order = sorted(parts, key=lambda read: parts[read].files[0].name)
-    learned = client.submit(call, evidence_in, in_order, pure=False)
+    learned = client.submit(call, evidence_in, in_order, declared, pure=False)
     deciding = [submit(parts[read], decide_part, read, learned) for read in in_order]
     results: dict[Future, Any] = {}
     progress.stage("steps", len(reading) + len(deciding))
@@ -106,7 +114,7 @@ def _answers(futures: Collection[Future]) -> Iterator[tuple[Future, Any]]:
 
 def call_as(
     expected: tuple[str, ...],
-    declared: Mapping[str, bool],
+    declared: Declared,
     formats: Mapping[str, DocumentFormat],
     location: str,
     function: Callable[..., Any],
@@ -114,13 +122,11 @@ def call_as(
 ) -> Any:
     """Call *function* with the storage at *location* and *arguments* in a worker, as the command would.
 
-    The worker gets the *declared* check characters and the *formats* of plug-ins.
-
-    Raises `UserMistake` if the versions of the worker differ from *expected*.
+    The worker gets the *formats* of plug-ins. Raises `UserMistake` if the versions of the worker, with the *declared*
+    check characters, differ from *expected*.
     """
-    declare(declared)
     add_formats(formats)
-    if fingerprint() != expected:
-        differing = "; ".join(sorted({*fingerprint()}.difference(expected)))
+    if fingerprint(declared) != expected:
+        differing = "; ".join(sorted({*fingerprint(declared)}.difference(expected)))
         raise UserMistake(f"it has {differing}, unlike this command")
     return function(Storage(location), *arguments)

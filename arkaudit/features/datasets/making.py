@@ -18,6 +18,7 @@ from arkaudit.output.exits import command, end, end_unread, say
 from arkaudit.output.progress import Progress
 from crawler.spiders.seeds import Seeds
 from extractors.documents import document_name, unwritable_reason
+from extractors.model.check_characters import Declared
 from extractors.model.documents import Finding
 from extractors.model.errors import EXIT_UNFINISHED, UserMistake
 from reports.hints import next_words
@@ -49,10 +50,11 @@ def inputs_of(places: Iterable[str], out: str) -> tuple[list[InputFile], Mapping
     return list(files.values()), seeds.folder_findings
 
 
-def make_dataset(places: Sequence[str], out: str, *, workers: str, part_bytes: int) -> None:
+def make_dataset(places: Sequence[str], out: str, *, workers: str, part_bytes: int, declared: Declared) -> None:
     """Make the dataset *out* from the files in *places*, and show progress.
 
-    It is made by *workers*: a number of processes of this machine, or the address of a Dask scheduler. Raises
+    It is made by *workers*: a number of processes of this machine, or the address of a Dask scheduler. *declared* are
+    the user's check characters. Raises
     `UserMistake`, and OSError for an unusable folder; exits with 3 if the dataset could not be finished, or no document
     is readable.
     """
@@ -75,7 +77,7 @@ def make_dataset(places: Sequence[str], out: str, *, workers: str, part_bytes: i
         connected = remote_client(workers)
     with connected as client, _alone_in(out), Progress() as progress:
         try:
-            made = make_parts(storage, client, files, progress, part_bytes=part_bytes)
+            made = make_parts(storage, client, files, progress, part_bytes=part_bytes, declared=declared)
         except (DatasetError, OSError) as problem:
             end(EXIT_UNFINISHED, f"the dataset is not finished: {problem}; the same command resumes it")
     documents, arks = sum(part.documents for part in made), sum(part.mentions for part in made)

@@ -9,21 +9,21 @@ from operator import attrgetter
 
 from arkaudit import __version__
 from arkaudit.features.datasets.storage import InputFile
-from extractors.model.check_characters import DECLARED
+from extractors.model.check_characters import NOTHING_DECLARED, Declared
 from extractors.model.errors import UserMistake
 from extractors.model.formats import PLUGIN_FORMATS
 from extractors.processes.codec import to_json
 
 
-def fingerprint() -> tuple[str, ...]:
-    """Return what determines which ARKs are found: the version of arkaudit, the user's declarations, and plug-ins.
+def fingerprint(declared: Declared) -> tuple[str, ...]:
+    """Return what determines which ARKs are found: the version of arkaudit, *declared* check characters, and plug-ins.
 
-    >>> fingerprint() == (f"arkaudit {__version__}",)
+    >>> fingerprint({}) == (f"arkaudit {__version__}",)
     True
     """
-    declared = (f"check characters of {naan}: {has_check}" for naan, has_check in sorted(DECLARED.items()))
+    rules = (f"check characters of {naan}: {has_check}" for naan, has_check in sorted(declared.items()))
     added = (f"{name} by {plugin.reader}" for name, plugin in sorted(PLUGIN_FORMATS.items()))
-    return (f"arkaudit {__version__}", *declared, *added)
+    return (f"arkaudit {__version__}", *rules, *added)
 
 
 def digest_of(data: bytes) -> str:
@@ -50,7 +50,9 @@ class Part:
         return digest_of(to_json(self))
 
 
-def parts_of(files: Iterable[InputFile], *, part_bytes: int = PART_BYTES) -> list[Part]:
+def parts_of(
+    files: Iterable[InputFile], *, part_bytes: int = PART_BYTES, declared: Declared = NOTHING_DECLARED
+) -> list[Part]:
     """Divide *files*, sorted by name, into parts of about *part_bytes*.
 
     >>> some = [InputFile(name, size, "") for name, size in (("c", 5), ("a", 60), ("b", 70), ("d", 200))]
@@ -65,11 +67,16 @@ def parts_of(files: Iterable[InputFile], *, part_bytes: int = PART_BYTES) -> lis
             size = 0
         groups[-1].append(file)
         size += file.size
-    return [Part(fingerprint(), tuple(group)) for group in groups]
+    return [Part(fingerprint(declared), tuple(group)) for group in groups]
 
 
 def done_and_left(
-    done: Iterable[tuple[str, Part]], files: Collection[InputFile], *, location: str, part_bytes: int = PART_BYTES
+    done: Iterable[tuple[str, Part]],
+    files: Collection[InputFile],
+    *,
+    location: str,
+    declared: Declared,
+    part_bytes: int = PART_BYTES,
 ) -> tuple[dict[str, Part], list[Part]]:
     """Return the names of read parts that are of use for *files*, and the parts left to read.
 
@@ -86,7 +93,7 @@ def done_and_left(
                     f"{file.name} is in {location}, but the command does not name it, or it is no longer there: "
                     "name all files of the dataset, or make a new dataset"
                 )
-        if part.made_by == fingerprint() and left.issuperset(part.files):
+        if part.made_by == fingerprint(declared) and left.issuperset(part.files):
             useful[name] = part
             left.difference_update(part.files)
-    return useful, parts_of(left, part_bytes=part_bytes)
+    return useful, parts_of(left, part_bytes=part_bytes, declared=declared)

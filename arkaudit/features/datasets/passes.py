@@ -42,6 +42,7 @@ from extractors.mentions.mention import relative_resolvers
 from extractors.mentions.rows import mention_row
 from extractors.model.ark import shoulder_of
 from extractors.model.budget import current
+from extractors.model.check_characters import NOTHING_DECLARED, Declared
 from extractors.processes.codec import from_json, to_json
 from extractors.two_passes import DocumentSummary, decided_documents, document_of, parts_reader
 
@@ -63,10 +64,10 @@ def table_file(table: str, part: str) -> str:
 _READ_SCHEMA = pa.schema({"encoded": pa.binary(), "whole": pa.list_(pa.binary())})
 
 
-def read_part(storage: Storage, part: Part, folder: str) -> str:
+def read_part(storage: Storage, part: Part, folder: str, declared: Declared = NOTHING_DECLARED) -> str:
     """Read *part* unless that is done, and return the name of its file; local paths are relative to *folder*.
 
-    Raises OSError if the storage fails.
+    *declared* are the user's check characters. Raises OSError if the storage fails.
     """
     done = f"{READ}/{part.digest}.parquet"
     if storage.is_file(done):
@@ -76,7 +77,7 @@ def read_part(storage: Storage, part: Part, folder: str) -> str:
     with storage.scratch() as scratch:
         with ParquetFile(_READ_SCHEMA.with_metadata({b"part": to_json(part)}), scratch) as rows:
             for summary in chain.from_iterable(
-                parts_reader(document_process(), summary_with_origin).results(parts, part_weight)
+                parts_reader(document_process(), summary_with_origin, declared).results(parts, part_weight)
             ):
                 whole = sorted(str(ark).encode("utf-8", "surrogatepass") for ark in summary.whole)
                 rows.add([(summary.encoded, whole)], len(summary.encoded))
@@ -97,14 +98,14 @@ def parts_read(storage: Storage) -> Iterator[tuple[str, Part]]:
                 yield name, from_json(pq.read_schema(opened).metadata[b"part"], Part)
 
 
-def evidence_in(storage: Storage, files: Iterable[str]) -> DatasetEvidence:
-    """Return the evidence of all documents in the *files* of the first pass."""
+def evidence_in(storage: Storage, files: Iterable[str], declared: Declared) -> DatasetEvidence:
+    """Return the evidence of all documents in the *files* of the first pass, and of *declared* check characters."""
 
     def whole_in(name: str) -> pa.ChunkedArray:
         with storage.open(name) as file:
             return sound_parquet(file).read(["whole"])["whole"]
 
-    return learn(map(whole_in, files))
+    return learn(map(whole_in, files), declared)
 
 
 def _parts_of(file: InputFile, folder: str) -> Iterator[two_passes.Part]:

@@ -116,7 +116,10 @@ def _status(name: str, config: Config, config_file: Path, *, is_running: bool) -
         # A run in progress changes the store all the time, but not the last result.
         if is_running or (key is not None and json.loads(kept_key) == key):
             return AuditStatus.parse(kept_status)
-    report = Report.from_frames(load_frames(store, registry=load_registry(), known_list=config.known_list))
+    frames = load_frames(
+        store, registry=load_registry(), known_list=config.known_list, declared=config.check_characters
+    )
+    report = Report.from_frames(frames)
     status = status_of(report, store)
     if status is not None and is_running and "unfinished" in status.caveats:
         return None

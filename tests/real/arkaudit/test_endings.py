@@ -1,5 +1,6 @@
 """The end of a command for people: problems with places, one line of totals, one hint; silent with --quiet."""
 
+import csv
 import json
 import re
 import shlex
@@ -8,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+import pyarrow.parquet
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -138,6 +140,20 @@ def test_a_declared_check_character_reveals_a_mistyped_ark(tmp_path: Path) -> No
     [mistyped, total, _] = ending_lines(done)
     assert "ark:/54321/x5k7tv: its check character is wrong; did you mean ark:54321/x5k7tv7 or " in mistyped
     assert total == "1 document read; 3 citations, 1 mistyped"
+
+
+def test_a_declared_check_character_counts_in_runs_reports_and_datasets(tmp_path: Path) -> None:
+    (tmp_path / "arks.xml").write_text("<p>ark:/54321/x5k3m7 ark:/54321/x5k7tv ark:/54321/b2w9qz4p</p>")
+    (tmp_path / "a.toml").write_text('network.only_routed = true\n[naans."54321"]\ncheck_character = true\n')
+    expected = [("ark:54321/b2w9qz4p", "passes"), ("ark:54321/x5k3m7", "passes"), ("ark:54321/x5k7tv", "fails")]
+    run = ("run", "arks.xml", "-c", "a.toml", "--out", "report")
+    assert run_command(*run, folder=tmp_path).returncode == 0
+    with (tmp_path / "report/tables/arks.csv").open() as table:
+        assert sorted((row["ark"], row["check"]) for row in csv.DictReader(table)) == expected
+    made = run_command("dataset", "make", "arks.xml", "-c", "a.toml", "--out", "dataset", folder=tmp_path)
+    assert made.returncode == 0, made.stderr
+    mentions = pyarrow.parquet.read_table(tmp_path / "dataset/mentions", columns=["ark", "check"])
+    assert sorted((row["ark"], row["check"]) for row in mentions.to_pylist()) == expected
 
 
 @given(st.lists(st.builds(Fault, st.text(min_size=1), st.lists(st.text(min_size=1), max_size=6)), max_size=14))

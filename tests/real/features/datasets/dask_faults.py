@@ -19,16 +19,17 @@ import arkaudit.features.datasets.passes
 from arkaudit.features.datasets.parts import Part
 from arkaudit.features.datasets.passes import READ
 from arkaudit.features.datasets.storage import Storage
+from extractors.model.check_characters import Declared
 
 _read = arkaudit.features.datasets.passes.read_part
 
 
-def read_part(storage: Storage, part: Part, folder: str) -> str:
+def read_part(storage: Storage, part: Part, folder: str, declared: Declared) -> str:
     """Read *part* as always, but slowly, and never a file with poison in its name."""
     if Path(storage.location, READ, f"{part.digest}.parquet").exists():  # whose answer got lost with a worker
         if is_due("again", part.digest):
             raise RuntimeError("not now")
-        return _read(storage, part, folder)
+        return _read(storage, part, folder, declared)
     with _log().open("a") as log:
         log.write(f"{part.digest} {os.getpid()}\n")
     if any("poison" in Path(file.name).name for file in part.files):
@@ -36,7 +37,7 @@ def read_part(storage: Storage, part: Part, folder: str) -> str:
         os.kill(os.getpid(), signal.SIGKILL)
     kill_if_due("begun", part.digest)
     time.sleep(float(os.environ.get("FAULTS_SECONDS", "0")))
-    made = _read(storage, part, folder)
+    made = _read(storage, part, folder, declared)
     kill_if_due("published", part.digest)
     return made
 
