@@ -16,7 +16,7 @@ from reports.languages import LanguageChoice
 from reports.store.frames import Frames, load_frames
 from reports.store.inventory import read_inventory
 from reports.store.known_problems import read_known
-from reports.tables import actions, changes, inventory, listings, overviews, persistence, politeness, services, summary
+from reports.tables import actions, changes, inventory, listings, overviews, persistence, services, summary
 from reports.tables.failing import former_causes
 from reports.tables.filters import Choice
 
@@ -57,7 +57,7 @@ TABLES = (
     overviews.RESOLVERS,
     overviews.DOCUMENTS,
     listings.REPAIRS,
-    politeness.HOSTS,
+    overviews.HOSTS,
     actions.FAILURES,
     listings.ARKS,
     listings.CITATIONS,

@@ -15,7 +15,7 @@ import pytest
 
 from crawler.store.store import Store
 from reports.store.frames import load_frames
-from reports.tables.politeness import hosts
+from reports.tables.overviews import hosts
 from tests.real.features.datasets.dask_world import children_of
 from tests.real.interrupted import Command, with_room_for
 from tests.real.loopback import ON_LOOPBACK, RawServer, reply, run_command, select, start_command

@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 from crawler.model.observations import Family, ObjectOutcome
 from crawler.verdicts.verdict import WAYS
 from reports.languages.display import escape_invisible
-from reports.page.cards import action_cards, check_list, known_command
-from reports.page.letters import ArkProblem, letter
+from reports.page.cards import ArkProblem, action_cards, check_list, known_command, letter
 from reports.page.shown_tables import Cell
 from reports.remediation.causes import Cause, Failure, diagnose
 from reports.store.frames import Frames

@@ -21,8 +21,8 @@ import reports
 from reports.exports import text_of, write_report
 from reports.languages import FOLDER, LANGUAGES, NAMES, LanguageChoice
 from reports.languages.display import ColumnType
+from reports.page.cards import letter
 from reports.page.document import page
-from reports.page.letters import letter
 from reports.page.translations import Texts, changes
 from reports.remediation.causes import Cause
 from reports.store.frames import Frames

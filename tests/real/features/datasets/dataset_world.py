@@ -16,9 +16,9 @@ import pandas  # noqa: F401  Arrow would import it in each fork
 import pyarrow.parquet as pq
 from distributed import Client
 
-from arkaudit.features.datasets import graph
+from arkaudit.features.datasets import making
 from arkaudit.features.datasets.cluster import local_client, require_dask
-from arkaudit.features.datasets.graph import make_parts
+from arkaudit.features.datasets.making import make_parts
 from arkaudit.features.datasets.passes import PARTS, DecidedPart
 from arkaudit.features.datasets.storage import InputFile, Storage
 from arkaudit.output.progress import Progress
@@ -154,7 +154,7 @@ def _ends_at(out: Path, paths: list[Path], step: int) -> bool:
     child = os.fork()
     if not child:
         storage = _DyingStorage(out, step)
-        graph.Storage = lambda _: storage  # type: ignore[assignment, misc]
+        making.Storage = lambda _: storage  # type: ignore[assignment, misc]
         make(out, paths, storage)
         os._exit(0)
     _, status = os.waitpid(child, 0)
