@@ -184,6 +184,16 @@ def ways(pattern: Any, methods: frozenset[str]) -> Iterator[tuple[str, Callable[
         yield "finditer", lambda text: sum(1 for _ in pattern.finditer(text))
 
 
+def lasting_fault(pattern: Any, methods: frozenset[str]) -> str | None:
+    """Return a text on which *pattern* is not linear at each of three attempts; others may fail by other programs' load."""
+    words = None
+    for _ in range(3):
+        words = fault(pattern, methods)
+        if words is None:
+            break
+    return words
+
+
 def fault(pattern: Any, methods: frozenset[str]) -> str | None:
     """Return a text on which *pattern* is not linear, or None."""
     is_bytes = isinstance(pattern.pattern, bytes)
@@ -231,7 +241,7 @@ def test_every_pattern_is_linear() -> None:
     faults = {
         name: words
         for name, (pattern, methods) in patterns.items()
-        if name not in BOUNDED and (words := fault(pattern, methods))
+        if name not in BOUNDED and (words := lasting_fault(pattern, methods))
     }
     assert faults == {}
 
