@@ -278,17 +278,23 @@ class PageWords:
         )
         return next(filter(None, (phrases.first_in(self.notice) for phrases in known)), None)
 
-    def mere_withdrawal(self, own: str) -> str | None:
-        """Return the words of withdrawal in *own*, a part of the text, about the requested object; a record has a number.
+    def guessed_withdrawal(self, own: str) -> str | None:
+        """Return the words of withdrawal in *own*, a part of the text, about the requested thing or as a guess, or None.
 
-        "This item may have been removed. Please ask us." has them, although it is a guess.
+        "This item may have been removed. Please ask us." is a guess. A record has a number.
         """
+        this, gone = quirks().this_object, quirks().words_of_withdrawal
         if self.says_more(own):
             return None
-        this = quirks().this_object
-        said = sentences(self._with_stops(own))
-        about = (part for part in said if this.this_object.search(part) or this.requested.is_in_plain(part))
-        return next(filter(None, map(quirks().words_of_withdrawal.first_in, about)), None)
+        for sentence in sentences(self._with_stops(own)):
+            is_asked_for = this.requested.is_in_plain(sentence)
+            if is_asked_for or this.this_object.search(sentence):
+                said = (
+                    phrase.words for phrase in gone.in_plain(sentence) if is_asked_for or not _is_sure(sentence, phrase)
+                )
+                if words := next(said, None):
+                    return words
+        return None
 
     def has_no_known_phrase(self, own: str) -> bool:
         """Return True if *own*, its text or a part of it, has a sentence, and no phrase reports an absence or a reason."""

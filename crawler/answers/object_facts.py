@@ -210,11 +210,11 @@ class ObjectFacts:
         return words.known_phrase or quirks().tombstone.first_in(plain(". ".join((words.title, *words.headings))))
 
     @property
-    def mere_withdrawal(self) -> str | None:
-        """The words by which a short page without any description guesses that the object was withdrawn."""
+    def guessed_withdrawal(self) -> str | None:
+        """The words of withdrawal on a short page without any description: a guess, or about the requested thing."""
         words = self.answer.words
         is_bare = words.is_short and not self.answer.is_record and not self.answer.facts.kernel_values
-        return words.mere_withdrawal(self.own_words) if is_bare else None
+        return words.guessed_withdrawal(self.own_words) if is_bare else None
 
     @property
     def is_told_apart(self) -> bool:

@@ -302,10 +302,10 @@ _DOUBTFUL_PAGES = (
         lambda facts: [*_grounds(facts), f"the page begins with {facts.only_absence!r}"],
     ),
     _success(
-        "a short page without a number has words of withdrawal about this object, even as a guess",
-        lambda facts: facts.mere_withdrawal is not None,
+        "a short page without a number guesses that this object, or says that the requested one, was withdrawn",
+        lambda facts: facts.guessed_withdrawal is not None,
         ObjectOutcome.UNDETERMINED,
-        lambda facts: [*_grounds(facts), f"the page says {facts.mere_withdrawal!r}"],
+        lambda facts: [*_grounds(facts), f"the page says {facts.guessed_withdrawal!r}"],
     ),
     _success(
         "a host on the way redirects to its own home page, search form or error page",
