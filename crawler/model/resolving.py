@@ -169,6 +169,16 @@ def asked_url(url: str, question: Question) -> str:
     return url + INFLECTIONS[question]
 
 
+def without_inflection(url: str) -> str:
+    """Return *url* without an inflection at its end.
+
+    >>> without_inflection("https://n2t.net/ark:12148/btv1b84??"), without_inflection("https://n2t.net/ark:12148/btv1b84")
+    ('https://n2t.net/ark:12148/btv1b84', 'https://n2t.net/ark:12148/btv1b84')
+    """
+    endings = (INFLECTIONS[question] for question in INFLECTED)
+    return url.removesuffix(next(filter(url.endswith, endings), ""))
+
+
 def resolver_of(url: str) -> str:
     """Return the part of a request URL before the first label: the resolver.
 

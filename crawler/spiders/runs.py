@@ -6,7 +6,7 @@ is judged by its answers and the shared facts of the run.
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -26,7 +26,7 @@ from crawler.model.observations import (
     TlsResult,
     Verdict,
 )
-from crawler.model.resolving import INFLECTED, INFLECTIONS, mention_url, resolver_of
+from crawler.model.resolving import mention_url, resolver_of, without_inflection
 from crawler.store.ark_tables import ReachedPage
 from crawler.store.frontier import ARKS, Frontier
 from crawler.store.store import Store
@@ -329,12 +329,19 @@ class RunJudge:
         background: Background | None,
         asked: Sequence[Target],
         reached: Mapping[str, ReachedPage],
-        pages: Mapping[str, set[tuple[Ark, str]]],
+        pages: Mapping[str, Mapping[Ark, set[str]]],
         on_bug: Callable[[Exception], None] = _raise_bug,
     ) -> None:
         self._shared = shared
         self._policies = shared.policies()
         self._pages = pages
+        self._at_one_address = Counter(
+            (digest, *addresses)
+            for digest, objects in pages.items()
+            for addresses in objects.values()
+            if len(addresses) == 1
+        )
+        """The number of objects that have a page at one address only, by the page's digest and the address."""
         self._tls = {(result.host, result.port): result for result in tls}
         self._background = background or Background()
         self._on_bug = on_bug
@@ -399,6 +406,7 @@ class RunJudge:
             return None
         asked_url, registry = answer.asked_url, self._background.registry
         written = answer_set.last[Question.OBJECT]
+        at_landing = self._objects.get(written.final_url, set())
         return VerdictContext(
             control=self._shared.control(ark, asked_url, Question.CONTROL),
             control_as_written=self._shared.control(ark, written.asked_url, Question.CONTROL),
@@ -408,7 +416,7 @@ class RunJudge:
             control_landing=self._shared.control_at_landing_host(answer),
             control_rendered=self._shared.control(ark, asked_url, Question.CONTROL_RENDERED),
             tls=self._tls,
-            neighbours=len(self._objects.get(written.final_url, set()) - {ark.base}),
+            neighbours=len(at_landing) - (ark.base in at_landing),
             copies=self._copies(answer_set),
             described=sorted(map(str, self._described[authority_of(written.final_url)] - {ark.base})),
             earlier=tuple(answer_set.earlier),
@@ -425,17 +433,10 @@ class RunJudge:
         for answer in answer_set.last.values():
             digest = answer.page_digest
             if digest is not None and digest in self._pages:
-                pages = self._pages[digest]
-                address = _uninflected(answer.final_url)
-                others = (ark for ark, url in pages if ark != answer.ark.base and _uninflected(url) != address)
-                copies[digest] = len(set(others))
+                objects, address = self._pages[digest], without_inflection(answer.final_url)
+                is_own_elsewhere = bool(objects.get(answer.ark.base, set()) - {address})
+                copies[digest] = len(objects) - self._at_one_address[digest, address] - is_own_elsewhere
         return copies
-
-
-def _uninflected(url: str) -> str:
-    """Return *url* without an inflection at its end."""
-    endings = (INFLECTIONS[question] for question in INFLECTED)
-    return url.removesuffix(next(filter(url.endswith, endings), ""))
 
 
 def _intended_ark(case: TargetReadings, answer_sets: AnswerSets) -> tuple[IntendedArk | None, list[str]]:

@@ -35,7 +35,7 @@ from crawler.model.observations import (
     Verdict,
 )
 from crawler.model.outcomes import MementoOutcome
-from crawler.model.resolving import INFLECTED, SUCCESSES
+from crawler.model.resolving import INFLECTED, SUCCESSES, without_inflection
 from crawler.store.database import ARK_PARTS, PAGE, Database, ark_of, insert_if_new, observation_of, record_of, row_of
 from extractors.model.ark import Ark
 from extractors.model.documents import Finding
@@ -141,8 +141,8 @@ class ArkTables(Database):
             if row.status in SUCCESSES
         }
 
-    def repeated_pages(self, run_id: int) -> Mapping[str, set[tuple[Ark, str]]]:
-        """Return the objects and addresses of answers with the same digest, by that digest, if two objects or more
+    def repeated_pages(self, run_id: int) -> Mapping[str, Mapping[Ark, set[str]]]:
+        """Return the addresses of answers with the same digest, by that digest and their object, if two objects or more
         have it at two addresses or more.
         """
         observation = schema.observation.c
@@ -159,9 +159,9 @@ class ArkTables(Database):
             .join_from(schema.observation, schema.ark)
             .where(*of_objects, observation.page_digest.in_(repeated))
         )
-        pages: defaultdict[str, set[tuple[Ark, str]]] = defaultdict(set)
+        pages: defaultdict[str, defaultdict[Ark, set[str]]] = defaultdict(lambda: defaultdict(set))
         for row in self.rows(query):
-            pages[row.page_digest].add((ark_of(row).base, row.final_url))
+            pages[row.page_digest][ark_of(row).base].add(without_inflection(row.final_url))
         return pages
 
     def tls_results(self, run_id: int) -> Iterator[TlsResult]:

@@ -1,5 +1,6 @@
 """From a run's observations to verdicts and findings: attempts, controls of the right shoulder, neighbours."""
 
+import re
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
@@ -121,6 +122,17 @@ def test_page_of_several_objects_at_several_addresses_proves_nothing(vector: dic
     judged = verdicts([target(str(one.ark)) for one in seen], [*seen, *controls])
     expected = "undetermined" if vector["copies"] else "resolved"
     assert {verdict.object.outcome for verdict in judged} == {expected}
+
+
+def test_copies_are_the_other_objects_with_the_page_at_another_address() -> None:
+    places = {"ark:12x45/x5": 1, "ark:12x45/x7": 1, "ark:12x45/x9": 2, "ark:12x45/x9/f1": 3, "ark:12x45/y1": 4}
+    seen = [
+        landing_hop(ark, f"https://land.example/item/{place}", body="Mera vem tulk", type="text/plain")
+        for ark, place in places.items()
+    ]
+    seen += [about(ark, Question.CONTROL, chain=[404], asked=R + "ark:12x45/x5zzz") for ark in list(places)[:1]]
+    evidence = [" ".join(verdict.object.evidence) for verdict in verdicts(map(target, places), seen)]
+    assert [re.findall(r"for other objects \((\d)\)", text) for text in evidence] == [["2"], ["2"], ["3"], ["3"], ["3"]]
 
 
 def test_store_and_facts_agree_on_which_pages_describe_an_object() -> None:
