@@ -86,6 +86,13 @@ class DocumentSource:
         """Its final address on the web; None for a file."""
         return self.hops[-1].url if self.hops else None
 
+    def parts(self) -> list[ArchiveMember]:
+        """Return the document, which is in several parts if it is very large; nothing for an archive."""
+        self.stream.seek(0)
+        if archive_kind(self.stream.read(_HEAD_BYTES)) is not None:
+            return []
+        return [part for part in self.walk() if isinstance(part, ArchiveMember)]
+
     def walk(self) -> Iterator[ArchiveMember | Finding]:
         """Return the members of an archive, or else the document itself, read from the beginning, with findings."""
         self.stream.seek(0)
@@ -132,12 +139,10 @@ class DocumentReader:
 
         For smaller documents the transfer to a process and back would take longer than parsing.
         """
-        if self._executor.jobs == 1 or archive_kind(source.stream.read(_HEAD_BYTES)) is not None:
+        parts = source.parts() if self._executor.jobs > 1 else ()
+        if not parts or any(map(may_stay_inline, parts)):
             return None
-        members = [part for part in source.walk() if isinstance(part, ArchiveMember)]
-        if not members or any(map(may_stay_inline, members)):
-            return None
-        return self._executor.submit(ReadMembers(_maker(source), True, self._declared), members)
+        return self._executor.submit(ReadMembers(_maker(source), True, self._declared), parts)
 
     async def rows(self, source: DocumentSource, begun: BegunReading | None = None) -> AsyncIterator[Row]:
         """Yield the row about a document; for an archive, one for each document in it and then its own.
@@ -165,17 +170,21 @@ class DocumentReader:
     async def _read(
         self, source: DocumentSource, begun: BegunReading | None
     ) -> AsyncIterator[MemberExtraction | Finding]:
-        """Yield the documents of a source, in batches; small fetched ones are read in a thread of this process."""
+        """Yield the documents of a source; small fetched ones are read in this process, at once outside archives."""
         inline = partial(inline_extraction, declared=self._declared)
         read_here = inline if source.hops else lambda member: None
         reading = PartReader(self._executor, _maker(source), read_here, with_links=True, declared=self._declared)
         if begun is not None:
             try:
-                parts = await asyncio.wrap_future(begun)
+                read = await asyncio.wrap_future(begun)
             except WorkerError as failure:
-                parts = [reading.failed(part, failure) for part in source.walk() if isinstance(part, ArchiveMember)]
-            for part in parts:
+                read = [reading.failed(part, failure) for part in source.parts()]
+            for part in read:
                 yield part
+            return
+        parts = source.parts() if source.hops else []
+        if len(parts) == 1 and (extraction := inline(parts[0])) is not None:
+            yield _maker(source)(parts[0], extraction)
             return
         results = reading.results(source.walk(), part_weight)
         while (batch := await asyncio.to_thread(next, results, None)) is not None:
