@@ -13,7 +13,7 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, Integer, Row, bindparam, distinct, func, literal, or_, select, update
-from sqlalchemy.dialects.sqlite import Insert, insert
+from sqlalchemy.dialects.sqlite import insert
 
 from crawler.answers.facts import DESCRIBING, TELLING
 from crawler.answers.mementos import CaptureWish, MementoRecord, capture_wish, may_ask_again
@@ -383,10 +383,12 @@ class ArkTables(Database):
         return None, None
 
 
-def traffic_upsert() -> Insert:
-    """Return the statement that adds to the counts of a host's traffic in a run."""
-    columns = schema.host_traffic.c
-    new = insert(schema.host_traffic)
-    added = {"requests": columns.requests + new.excluded.requests, "failures": columns.failures + new.excluded.failures}
-    latest = {name: new.excluded[name] for name in ("interval_s", "crawl_delay_s", "given_up")}
-    return new.on_conflict_do_update(index_elements=["run_id", "host"], set_={**added, **latest})
+_traffic, _new_traffic = schema.host_traffic.c, insert(schema.host_traffic)
+#: The statement that adds to the counts of a host's traffic in a run.
+TRAFFIC_UPSERT = _new_traffic.on_conflict_do_update(
+    index_elements=["run_id", "host"],
+    set_={
+        **{name: _traffic[name] + _new_traffic.excluded[name] for name in ("requests", "failures")},
+        **{name: _new_traffic.excluded[name] for name in ("interval_s", "crawl_delay_s", "given_up")},
+    },
+)

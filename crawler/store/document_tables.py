@@ -48,6 +48,28 @@ _is_open = and_(
     schema.is_asked_mention, or_(_mention.alternatives != [], cast(_mention.repairs, Text).contains("line wrap"))
 )
 
+_later, _this_run = schema.mention.alias(), schema.run.alias()
+#: The URLs of the readings that runs before ``:of_run`` chose for mentions of an ARK at a URL, the last run first.
+_ESTABLISHED = (
+    select(_later.c.request_url)
+    .join_from(schema.ark, schema.mention)
+    .join(
+        _later,
+        and_(
+            _later.c.document_id == _mention.document_id,
+            _later.c.ordinal == _mention.ordinal,
+            _later.c.decided == DecidedOn.SETTLED,
+        ),
+    )
+    .join(schema.document, _document.document_id == _mention.document_id)
+    .join(schema.run, _run.run_id == _document.run_id)
+    .join(_this_run, and_(_this_run.c.run_id == bindparam("of_run"), _run.started_at < _this_run.c.started_at))
+    .where(_ark.ark == bindparam("asked_ark"), _mention.request_url == bindparam("asked_url"))
+    .where(_mention.decided < DecidedOn.SETTLED)
+    .order_by(_run.started_at.desc(), _run.run_id.desc())
+    .limit(1)
+)
+
 
 def _citations(run_id: int, *columns: Any) -> Select[Any]:
     """Return the query for *columns* of the citations in the documents of a run."""
@@ -229,20 +251,8 @@ class DocumentTables(Database):
 
         The last such run counts; None if there is none.
         """
-        later = schema.mention.alias()
-        same_place = (later.c.document_id == _mention.document_id) & (later.c.ordinal == _mention.ordinal)
-        query = (
-            select(later.c.request_url)
-            .join_from(schema.ark, schema.mention)
-            .join(later, same_place & (later.c.decided == DecidedOn.SETTLED))
-            .join(schema.document, _document.document_id == _mention.document_id)
-            .join(schema.run, _run.run_id == _document.run_id)
-            .where(_ark.ark == str(ark), _mention.request_url == request_url, _mention.decided < DecidedOn.SETTLED)
-            .where(_run.started_at < select(_run.started_at).where(_run.run_id == run_id).scalar_subquery())
-            .order_by(_run.started_at.desc(), _run.run_id.desc())
-            .limit(1)
-        )
-        return next((url for (url,) in self.rows(query)), None)
+        values = {"asked_ark": str(ark), "asked_url": request_url, "of_run": run_id}
+        return next((url for (url,) in self.rows(_ESTABLISHED, values)), None)
 
     def counts(self, run_id: int) -> Mapping[str, int]:
         """Return counts of a run by name: ``documents``, ``read`` (also in part), ``redirected``, ``referers``, ``citations``."""

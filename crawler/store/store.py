@@ -30,7 +30,7 @@ from crawler.model import schema
 from crawler.model.observations import DocumentRecord, HostTraffic, Observation, Pause, TlsResult
 from crawler.model.schema import FINISHED, RUNNING
 from crawler.store import StoreDamaged, StoreUnopenable, StoreUnwritable
-from crawler.store.ark_tables import ArkTables, traffic_upsert
+from crawler.store.ark_tables import TRAFFIC_UPSERT, ArkTables
 from crawler.store.database import insert_if_new, record_of
 from crawler.store.document_tables import DocumentTables
 from crawler.store.files import distrust, is_damage, is_ours, lock_store, real_path, refuse_foreign, require_sound
@@ -41,6 +41,12 @@ logger = logging.getLogger(__name__)
 Recordable = DocumentRecord | Observation | MementoRecord | TlsResult | Pause | HostTraffic | SettledEntry
 
 _run = schema.run.c
+#: The statements that record rows as they are.
+_STATEMENTS = {
+    TlsResult: insert_if_new(schema.tls_probe),
+    Pause: insert_if_new(schema.pause),
+    HostTraffic: TRAFFIC_UPSERT,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,11 +149,6 @@ class Store(DocumentTables, ArkTables):
         documents: list[DocumentRecord] = [row for record in of_kind[DocumentRecord] for row in record.rows]
         new_requests = [crawl_request for row in documents for crawl_request in row.new_requests]
         settled = [SettledEntry(DOCUMENTS, row.settles, row.listed) for row in documents if row.settles is not None]
-        statements = {
-            TlsResult: insert_if_new(schema.tls_probe),
-            Pause: insert_if_new(schema.pause),
-            HostTraffic: traffic_upsert(),
-        }
         with self.transaction() as connection:
             if documents:
                 self._record_documents(connection, run_id, documents)
@@ -155,7 +156,7 @@ class Store(DocumentTables, ArkTables):
                 self._record_observations(connection, run_id, of_kind[Observation])
             for record in of_kind[MementoRecord]:
                 self._record_memento(connection, run_id, record)
-            for kind, statement in statements.items():
+            for kind, statement in _STATEMENTS.items():
                 rows = [{"run_id": run_id, **asdict(record)} for record in of_kind[kind]]
                 if rows:
                     connection.execute(statement, rows)
