@@ -237,13 +237,13 @@ def _format_by_label(media_type: str | None, name: str) -> str | None:
     (<Format.MARKDOWN: 'markdown'>, <Format.PLAIN: 'plain'>)
     """
     media_type = (media_type or "").lower()
-    by_name = _BY_LABEL.get(PurePosixPath(name).suffix.lower()) if "." in name else None
     if media_type in _BY_LABEL:
         return _BY_LABEL[media_type]
     if media_type.endswith("+xml"):
         return Format.XML
     if media_type.endswith("+json"):
         return Format.JSON
+    by_name = _BY_LABEL.get(PurePosixPath(name).suffix.lower()) if "." in name else None
     if media_type.startswith("text/"):
         return by_name if by_name and FORMATS[by_name].is_sent_as_plain else Format.PLAIN
     return by_name
