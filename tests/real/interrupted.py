@@ -288,12 +288,12 @@ def with_trouble() -> None:
     """Let our own code stumble over documents that begin with "broken", and stay at those that begin with "slow"."""
     read = crawler.spiders.document_reading.inline_extraction
 
-    def troubled(part: ArchiveMember) -> Extraction | None:
+    def troubled(part: ArchiveMember, **options: Any) -> Extraction | None:
         if part.data.startswith(b"broken"):
             raise RuntimeError("a fault of ours")
         if part.data.startswith(b"slow"):
             time.sleep(PATIENCE_S)
-        return read(part)
+        return read(part, **options)
 
     crawler.spiders.document_reading.inline_extraction = troubled
 
