@@ -17,6 +17,7 @@ import pandas as pd
 
 import crawler.spiders.document_reading
 import crawler.store.store
+from crawler.verdicts.answer_sets import SHARED
 from extractors.archives.members import ArchiveMember
 from extractors.extraction import Extraction
 from reports.page.document import REQUESTS
@@ -327,10 +328,16 @@ _LISTINGS = ("summary", "documents", "repairs", "hosts", "failures", "arks", "ci
 
 
 def tables(store: Path) -> dict[str, pd.DataFrame]:
-    """Return those tables of the newest run, without values that differ between any two runs."""
+    """Return those tables of the newest run, without values that differ between any two runs.
+
+    The first of several ARKs to need a shared answer asks for it, which depends on the time of answers.
+    """
     frames = load_frames(store)
     report = Tables(frames)
-    found = {name: report[name] for name in _LISTINGS} | {REQUESTS.name: REQUESTS.table(frames)}
+    requests = REQUESTS.table(frames)
+    requests.loc[requests["question"].isin(SHARED), ["ark", "request_url"]] = ""
+    requests = requests.sort_values([*requests.columns.drop(["at", "elapsed_s"])], ignore_index=True)
+    found = {name: report[name] for name in _LISTINGS} | {REQUESTS.name: requests}
     left_out = {
         name: [column for column in table if column in _OF_TIME_OR_COST or column.endswith("_s")]
         for name, table in found.items()
