@@ -185,7 +185,7 @@ _OF_TIME = re.compile(
 #: A promise has more words than this, or one about permanence.
 _FEW_WORDS = 5
 _TAG = re.compile(r"</?(?:p|br|div|span|b|i|em|strong|a|li|ul)\b[^<>]{0,80}>", re.IGNORECASE)
-_TO_COME = re.compile(r"(?:tb[acd]|todo|fixme|n/a)\b")
+_TO_COME = re.compile(r"(?:tb[acd]|todo|fixme|n/a)\b|error:")
 #: Addresses that only templates use: hosts for examples (RFC 2606), and ARKs for examples and tests.
 _EXAMPLE_HOST = re.compile(r"https?://(?:[\w-]+\.)*example\.(?:com|org|net|edu)(?![\w.-]*\w)", re.IGNORECASE)
 _EXAMPLE_ARK = re.compile(r"\bark:/?(?:12345|99999)(?:/|\Z)", re.IGNORECASE)
