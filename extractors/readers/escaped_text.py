@@ -20,7 +20,7 @@ MOST_BYTES = 16 * 2**20
 _GROUP = r"(?: [^{}\\\n] | \\. | \n (?!\s*\n) | \{ (?: [^{}\\] | \\. ){0,500}+ \} ){0,2000}+"
 _LATEX = re.compile(
     rf"""
-      (?P<text> [^\\%{{}}~$]++ )
+      (?P<text> [^\\%{{}}~$"]++ )
     | (?P<comment> % [^\n]*+ (?: \n [ \t]*+ (?!\n) )? )
     | \\ (?: (?P<is_link> b?url ) | nolinkurl | path ) [ ]? \{{ (?P<url> {_GROUP} ) \}}
     | \\href \s* (?: \[ [^\]\n]{{0,200}} \] )? \{{ (?P<href> {_GROUP} ) \}} \s* %?\s* (?P<shown> \{{ )?
@@ -35,6 +35,7 @@ _LATEX = re.compile(
     | \\ (?P<word> [A-Za-z@]++ ) \*? [ \t]*+ (?: \n [ \t]*+ (?!\n) )? (?: \[ (?P<option> [^\]{{}}\n]{{0,200}} ) \] )?
          (?P<argument> \{{ )?
     | \\ (?P<symbol> . )
+    | (?<=\w) " (?P<shorthand> [-=~"|] ) (?=\w)
     | \$ (?P<in_math> [-_/] | \\sim[ ]? | \\_ ) \$
     | (?P<open> \{{ ) | (?P<close> \}} )
     | (?P<other> . )
@@ -258,6 +259,8 @@ def _plain(token: re.Match[str]) -> str:
         return ""
     if token["named"]:
         return LATEX_CHARACTERS[token["named"]]
+    if token["shorthand"]:  # of babel, for German and other languages: `"-` is a place for a hyphen, `"=` a hyphen
+        return "-" if token["shorthand"] in "=~" else ""
     if token["in_math"]:
         return "~" if "sim" in token["in_math"] else token["in_math"][-1]
     shown = (token[name] for name in ("text", "verbatim", "listing", "unbroken") if token[name] is not None)
