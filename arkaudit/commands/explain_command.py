@@ -51,7 +51,8 @@ def explain(
 def _explain_stored(arks: tuple[str, ...], store_file: Path, form: str) -> None:
     from rich.console import Console
 
-    from arkaudit.output.explaining import history_row, last_checks, print_explanations, print_history
+    from arkaudit.audits.stored_checks import last_checks
+    from arkaudit.output.explaining import history_row, print_explanations, print_history
     from arkaudit.output.output_rows import write_jsonl
     from extractors.model.ark import Ark
     from extractors.model.normalize import NotAnArk
