@@ -9,18 +9,15 @@ from __future__ import annotations
 import base64
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
-from urllib.parse import unquote
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+from urllib.parse import quote, unquote
 
 from extractors.model.urls import Origin
 
 if TYPE_CHECKING:
     from http.cookiejar import Cookie
-from dataclasses import fields, is_dataclass, replace
-from typing import Any, TypeVar, cast
-from urllib.parse import quote
 
 T = TypeVar("T")
 

@@ -16,20 +16,18 @@ from datetime import UTC, datetime, timedelta
 from functools import cached_property
 from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
+from pydantic import AfterValidator
+
+from arkaudit.configuration.setting_values import FilePath, http_page, printable, resolver_url, taken_by, with_extra
+from arkaudit.configuration.settings import Section
 from crawler.model.durable_files import durable_file
 from extractors.model.errors import UserMistake
 from extractors.model.files import read_whole
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from typing import Annotated
-
-from pydantic import AfterValidator
-
-from arkaudit.configuration.setting_values import FilePath, http_page, printable, resolver_url, taken_by, with_extra
-from arkaudit.configuration.settings import Section
 
 #: The validity of a signature in seconds: enough for a slow handshake.
 LIFETIME_S = 60
