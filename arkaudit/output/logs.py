@@ -17,7 +17,8 @@ from pythonjsonlogger.core import RESERVED_ATTRS
 from pythonjsonlogger.json import JsonFormatter
 
 from arkaudit.output import exits
-from crawler.wire.credentials import Redactor, without_userinfo
+from crawler.wire.credentials import without_userinfo
+from crawler.wire.redaction import Redactor
 from reports.languages.display import escape_invisible, escape_invisible_json
 
 if TYPE_CHECKING:

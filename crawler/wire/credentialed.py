@@ -26,9 +26,10 @@ from zope.interface import implementer
 from crawler.answers.mementos import MementoRecord
 from crawler.model.observations import DocumentRecord, HostTraffic, Observation, Pause, TlsResult
 from crawler.politeness.throttle import HostThrottle, throttle_of
-from crawler.wire.credentials import Credential, Credentials, Redactor, proxy_credential
+from crawler.wire.credentials import Credential, Credentials, proxy_credential
 from crawler.wire.handlers import ExactDownloadHandler
 from crawler.wire.middlewares import exception_names, failure_words
+from crawler.wire.redaction import Redactor
 from extractors.model.urls import Origin
 
 logger = logging.getLogger(__name__)

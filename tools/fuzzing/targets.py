@@ -35,8 +35,8 @@ from crawler.store.database import unreadable_rows
 from crawler.store.files import damage_in
 from crawler.store.store import Store
 from crawler.verdicts.verdict import VerdictContext, judge
-from crawler.wire.credentials import HIDDEN, Redactor
 from crawler.wire.middlewares import KEPT_HEADERS, ChainCookies, codings_of
+from crawler.wire.redaction import HIDDEN, Redactor
 from crawler.wire.robots import applicable_rules, rules_text
 from extractors.archives.members import ArchiveMember, Limits
 from extractors.archives.walk import members

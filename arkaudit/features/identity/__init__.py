@@ -21,7 +21,7 @@ def commands() -> Mapping[str, tuple[str, str]]:
 @hookimpl
 def settings() -> Mapping[str, type[Section]]:
     """Return the section ``identity``."""
-    from arkaudit.features.identity.signing import Identity
+    from arkaudit.features.identity.section import Identity
 
     return {"identity": Identity}
 
@@ -29,7 +29,7 @@ def settings() -> Mapping[str, type[Section]]:
 @hookimpl
 def scrapy_settings(config: Config) -> Mapping[str, object]:
     """Return the signer of requests, if one is configured."""
-    from arkaudit.features.identity.signing import Identity
+    from arkaudit.features.identity.section import Identity
 
     identity = config.section(Identity)
     return {"ARKAUDIT_SIGNER": identity.signer} if identity is not None else {}

@@ -43,7 +43,8 @@ def identity_page(out: Path, config_file: Path) -> None:
     \b
     arkaudit identity page -c arkaudit.toml --out public/
     """
-    from arkaudit.features.identity.signing import DIRECTORY_PATH, DIRECTORY_TYPE, Identity
+    from arkaudit.features.identity.section import Identity
+    from arkaudit.features.identity.signing import DIRECTORY_PATH, DIRECTORY_TYPE
     from arkaudit.output.exits import say
     from crawler.model.durable_files import durable_file, make_folder
     from reports.languages.templates import template

@@ -1,4 +1,4 @@
-"""Signs requests with the key in the section ``identity``, so that hosts can verify who asks.
+"""Signs requests with a key of the operator, so that hosts can verify who asks.
 
 HTTP Message Signatures (RFC 9421) in the profile of Web Bot Auth (draft-ietf-webbotauth-httpsig-protocol-01, which
 replaces draft-meunier-web-bot-auth-architecture). A host that knows the public key may admit the request.
@@ -16,12 +16,8 @@ from datetime import UTC, datetime, timedelta
 from functools import cached_property
 from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-from pydantic import AfterValidator
-
-from arkaudit.configuration.setting_values import FilePath, http_page, printable, resolver_url, taken_by, with_extra
-from arkaudit.configuration.settings import Section
 from crawler.model.durable_files import durable_file
 from extractors.model.errors import UserMistake
 from extractors.model.files import read_whole
@@ -137,28 +133,3 @@ class RequestSigner:
 
 def _base64url(data: bytes) -> str:
     return base64.urlsafe_b64encode(data).rstrip(b"=").decode()
-
-
-def _directory_url(text: str) -> str:
-    if not http_page(resolver_url(text, "a directory of keys")).startswith("https://"):
-        raise ValueError(f"the directory of keys needs an https address, not {text!r}")
-    return printable(text)
-
-
-def _key_file(path: Path) -> None:
-    """Raise ValueError if there is no usable key at *path*, or no library that signs with it."""
-    read_key(with_extra(path, "http_message_signatures", "http-message-signatures", "identity"))
-
-
-class Identity(Section):
-    """Options for signed requests, which let hosts verify the sender (RFC 9421, Web Bot Auth)."""
-
-    key: Annotated[FilePath, taken_by(_key_file)]
-    """Made by `arkaudit identity new`; needs the extra `identity`."""
-    agent: Annotated[str, AfterValidator(_directory_url)]
-    """Where hosts find its public key."""
-
-    @property
-    def signer(self) -> RequestSigner:
-        """The signer of requests. Raises `KeyUnusable` if the file is missing."""
-        return RequestSigner(read_key(self.key), self.agent)

@@ -22,7 +22,7 @@ def commands() -> Mapping[str, tuple[str, str]]:
 @hookimpl
 def settings() -> Mapping[str, type[Section]]:
     """Return the section ``overview``."""
-    from arkaudit.features.overview.command import Overview
+    from arkaudit.features.overview.section import Overview
 
     return {"overview": Overview}
 
@@ -31,7 +31,7 @@ def settings() -> Mapping[str, type[Section]]:
 def after_run(config: Config, config_file: Path) -> None:
     """Write the overview of all audits, in a process of its own."""
     from arkaudit.commands.schedule_command import OWN_PROCESS
-    from arkaudit.features.overview.command import Overview
+    from arkaudit.features.overview.section import Overview
 
     section = config.section(Overview)
     if section is not None and section.out is not None:

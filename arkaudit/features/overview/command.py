@@ -1,4 +1,4 @@
-"""The command `overview`, and its section of the configuration."""
+"""The command `overview`."""
 
 from __future__ import annotations
 
@@ -9,24 +9,8 @@ from pathlib import Path
 import click
 
 from arkaudit.commands.options import audits_option, file_option
-from arkaudit.configuration.setting_values import FilePath
-from arkaudit.configuration.settings import Section
 from arkaudit.output.exits import say
 from extractors.model.errors import UserMistake
-
-
-class Overview(Section):
-    """Options for the overview of all audits."""
-
-    out: FilePath | None = None
-    """The scheduler writes the page about all audits there (docs/scheduling.md)."""
-
-    def check(self) -> None:
-        """Look at the folder. Raises `UserMistake`."""
-        from reports.exports import check_out
-
-        if self.out is not None:
-            check_out(self.out, ())
 
 
 @click.command()
@@ -41,6 +25,7 @@ def overview(config_file: Path, out: Path | None) -> None:
     arkaudit overview -c arkaudit.toml --out site
     """
     from arkaudit.configuration.config_files import load_audits
+    from arkaudit.features.overview.section import Overview
     from arkaudit.features.overview.writing import write_overview
 
     audits = load_audits(config_file)

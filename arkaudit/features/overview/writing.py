@@ -10,13 +10,13 @@ from contextlib import ExitStack, suppress
 from datetime import datetime
 from pathlib import Path
 from urllib.parse import quote
-from xml.etree import ElementTree
 
 from filelock import FileLock
 
 from arkaudit import __version__
 from arkaudit.configuration.config import Config
 from arkaudit.configuration.schedule import Schedule
+from arkaudit.features.overview.feed import FEED, atom_feed
 from arkaudit.features.overview.page import overview_page
 from arkaudit.features.overview.status import AuditRow, AuditStatus, status_of
 from arkaudit.output.exits import code_of, say
@@ -27,46 +27,9 @@ from crawler.store.files import real_path
 from extractors.model.errors import EXIT_UNFINISHED, ArkauditError, UserMistake
 from extractors.model.files import is_file, path_exists
 from reports.exports import INDEX, staging_folder
-from reports.formats.junit import xml_text
-from reports.languages import Language
-from reports.languages.display import escape_invisible
 from reports.store.frames import load_frames
 from reports.store.store_reading import stamp_at_rest
 from reports.tables.report_tables import Report
-from reports.tables.wording import CHANGE_NAMES
-
-#: The name of the file, which is also its address relative to itself.
-FEED = "feed.atom"
-
-
-def atom_feed(name: str, status: AuditStatus, report_url: str | None, language: Language) -> str:
-    """Return the feed of the last changes of the audit *name*; *report_url* is the public address of its report."""
-    root = ElementTree.Element("feed", {"xmlns": "http://www.w3.org/2005/Atom", "xml:lang": language.code})
-
-    def add(parent: ElementTree.Element, tag: str, text: str = "", **attributes: str) -> ElementTree.Element:
-        element = ElementTree.SubElement(parent, tag, attributes)
-        element.text = escape_invisible(text)
-        return element
-
-    add(root, "id", status.id)
-    add(root, "title", language.gettext("Changes of the audit {audit}", audit=name))
-    add(root, "subtitle", status.summary.headline(language))
-    add(root, "updated", max([status.checked_at, *(change.at for change in status.changes)]).isoformat())
-    add(add(root, "author"), "name", "arkaudit")
-    add(root, "link", rel="self", type="application/atom+xml", href=FEED)
-    if report_url:
-        add(root, "link", rel="alternate", type="text/html", href=report_url)
-    for change in status.changes:
-        entry = add(root, "entry")
-        add(entry, "id", change.id)
-        add(entry, "title", f"{language.gettext(CHANGE_NAMES[change.event])}: {change.ark}")
-        add(entry, "updated", change.at.isoformat())
-        if report_url:
-            add(entry, "link", rel="alternate", type="text/html", href=f"{report_url}#ark={quote(change.ark, safe='')}")
-        where = language.gettext("{ark} at {url}", ark=change.ark, url=change.url)
-        add(entry, "content", f"{where}: {change.detail}" if change.detail else where)
-    return xml_text(root)
-
 
 logger = logging.getLogger(__name__)
 

@@ -3,7 +3,7 @@
 import gzip
 from pathlib import Path
 
-from crawler.wire.credentials import HIDDEN
+from crawler.wire.redaction import HIDDEN
 from tests.real.loopback import ON_LOOPBACK, RawServer, reply, run_command
 from tests.unit.crawler.test_redaction import COOKIE, TOKEN
 

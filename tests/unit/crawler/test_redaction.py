@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from crawler.model.crawl_requests import CrawlRequest
 from crawler.model.observations import ChainEnd, DocumentOutcome, DocumentRecord, Hop, Observation, Pause, Question
 from crawler.wire.credentialed import RecordRedactor
-from crawler.wire.credentials import HIDDEN, Credential, Credentials, Redactor, proxy_credential
+from crawler.wire.credentials import Credential, Credentials, proxy_credential
+from crawler.wire.redaction import HIDDEN, Redactor
 from extractors.model.ark import Ark
 from extractors.model.documents import Finding
 from extractors.model.urls import Origin

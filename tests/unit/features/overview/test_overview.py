@@ -10,8 +10,9 @@ from bs4 import BeautifulSoup
 from lxml import etree
 
 from arkaudit.configuration.config_files import load_audits
+from arkaudit.features.overview.feed import atom_feed
 from arkaudit.features.overview.status import ArkChange, AuditRow, AuditStatus
-from arkaudit.features.overview.writing import atom_feed, write_overview
+from arkaudit.features.overview.writing import write_overview
 from arkaudit.schedules.last_run import FOLDER, LastRunFile
 from crawler.store.store import Store
 from reports.exports import write_report
