@@ -185,7 +185,8 @@ _OF_TIME = re.compile(
 #: A promise has more words than this, or one about permanence.
 _FEW_WORDS = 5
 _TAG = re.compile(r"</?(?:p|br|div|span|b|i|em|strong|a|li|ul)\b[^<>]{0,80}>", re.IGNORECASE)
-_TO_COME = re.compile(r"(?:tb[acd]|todo|fixme|n/a)\b|error:")
+#: Beginnings of notes, and of messages of a program, in place of a statement.
+_NO_STATEMENT = re.compile(r"(?:tb[acd]|todo|fixme|n/a)\b|error:")
 #: Addresses that only templates use: hosts for examples (RFC 2606), and ARKs for examples and tests.
 _EXAMPLE_HOST = re.compile(r"https?://(?:[\w-]+\.)*example\.(?:com|org|net|edu)(?![\w.-]*\w)", re.IGNORECASE)
 _EXAMPLE_ARK = re.compile(r"\bark:/?(?:12345|99999)(?:/|\Z)", re.IGNORECASE)
@@ -298,7 +299,7 @@ def is_placeholder(what: str) -> bool:
     """
     words, vocabulary = _bare(what), quirks()
     is_word = words == "" or words in vocabulary.placeholder.word
-    if is_word or _TO_COME.match(words) or missing_code(what) or is_unfilled(_TAG.sub(" ", what)):
+    if is_word or _NO_STATEMENT.match(words) or missing_code(what) or is_unfilled(_TAG.sub(" ", what)):
         return True
     if is_fault(vocabulary.commitment_labels.removed_from(words)):
         return True

@@ -201,20 +201,23 @@ class ObjectFacts:
         return self.copies > 0 and not self.answer.is_left_to_scripts
 
     @property
+    def _is_undescribed(self) -> bool:
+        """True if the page is short, and has neither a record nor a labelled value."""
+        answer = self.answer
+        return answer.words.is_short and not answer.is_record and not answer.facts.kernel_values
+
+    @property
     def notice_among_described(self) -> str | None:
         """The words of absence on a short page without any description, where the pages of other objects have one."""
-        answer, words = self.answer, self.answer.words
-        is_bare = words.is_short and not answer.is_record and not answer.facts.kernel_values
-        if not is_bare or len(self.described) < ENOUGH_DESCRIBED:
+        words = self.answer.words
+        if not self._is_undescribed or len(self.described) < ENOUGH_DESCRIBED:
             return None
         return words.known_phrase or quirks().tombstone.first_in(plain(". ".join((words.title, *words.headings))))
 
     @property
     def guessed_withdrawal(self) -> str | None:
         """The words of withdrawal on a short page without any description: a guess, or about the requested thing."""
-        words = self.answer.words
-        is_bare = words.is_short and not self.answer.is_record and not self.answer.facts.kernel_values
-        return words.guessed_withdrawal(self.own_words) if is_bare else None
+        return self.answer.words.guessed_withdrawal(self.own_words) if self._is_undescribed else None
 
     @property
     def is_told_apart(self) -> bool:

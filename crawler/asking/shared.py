@@ -99,7 +99,7 @@ class SharedFacts:
         """The facts that are known: the answer, or what it shows. None for one that never came."""
         self.label_forms = LabelForms()
         self.news: list[Fact] = []
-        """The facts that became known, or changed, and that waiting targets have not heard of."""
+        """The facts that became known, or changed, since the targets that wait for them were last continued."""
         self._claims: set[Fact] = set()
         self.shoulders = Shoulders.among((ark for ark, _ in targets()), rules.registry)
         self._first_arks: dict[Neighbourhood, Ark] = {}

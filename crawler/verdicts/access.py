@@ -302,7 +302,7 @@ _DOUBTFUL_PAGES = (
         lambda facts: [*_grounds(facts), f"the page begins with {facts.only_absence!r}"],
     ),
     _success(
-        "a short page without a number guesses that this object, or says that the requested one, was withdrawn",
+        "a short page without a number has words of withdrawal, as a guess or about the requested object",
         lambda facts: facts.guessed_withdrawal is not None,
         ObjectOutcome.UNDETERMINED,
         lambda facts: [*_grounds(facts), f"the page says {facts.guessed_withdrawal!r}"],
