@@ -52,9 +52,9 @@ def commands() -> Mapping[str, tuple[str, str]]:
 
 @hookspec
 def settings() -> Mapping[str, type[Section]]:
-    """Return sections of the configuration by name. `Config.section` returns the values of a section.
+    """Return sections of the configuration by name. A section with the name of one of the core adds settings to it.
 
-    A section with the name of one of the core adds settings to it. A section may have `channels` for news after a run::
+    The `channels` of a section get the news after a run. `Config.section` returns the values of a section::
 
     from arkaudit.configuration.settings import Section, setting
 
