@@ -12,10 +12,10 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from reports.tables.politeness import hosts
 
 from crawler.store.store import Store
 from reports.store.frames import load_frames
+from reports.tables.overviews import hosts
 from tests.real.features.datasets.dask_world import children_of
 from tests.real.interrupted import Command, with_room_for
 from tests.real.loopback import ON_LOOPBACK, RawServer, reply, run_command, select, start_command
