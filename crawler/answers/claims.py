@@ -151,42 +151,11 @@ _IN_TEXT = re.compile(
     r"(?P<words>\S.{0,300}?)(?=[.;]\s|\s[|]\s|\Z)",
     re.IGNORECASE,
 )
-#: Words of a promise about an object and its identifier. They are required under an ambiguous label.
-_OF_PERMANENCE = re.compile(
-    r"permanen|persist|p[ée]renn|perenn|durab|preserv|conserv|maintain|maintien|guarante|garant|long[- ]term|long terme"
-    r"|langfrist|dauerhaft|archiv|identif|\barks?\b|as long as|forever|indefinite|in perpetuity|perpetu|kept|commit"
-    r"|engag|verpflicht|compromi|compromet|impegn|keep|永[続久]|保[存证証]|長期|长期",
-    re.IGNORECASE,
-)
-#: Words of a licence or a name that also look like such a promise: "kept", "Archives", "perpetual".
-_OF_USE = re.compile(
-    r"\bcc[\s-](?:by|0|zero)\b|\bcc0\b|creativecommons\.org|rightsstatements\.org|licen[cs]|lizen[zs]|licenza|copyright|©"
-    r"|public domain|domaine public|gemeinfrei|dominio p|rights? reserved|\brights?\b|\bdroits?\b|derechos|diritti"
-    r"|direitos|rechte|urheber|permission|genehmigung|autorisation|reproduc|re-?us[ea]|r[ée]utilis|nutzung|terms of use"
-    r"|fair use|open access|acc[èe]s libre|acceso abierto|accesso aperto|freely available",
-    re.IGNORECASE,
-)
-_BEYOND_USE = re.compile(
-    r"permanen|persist|p[ée]renn|durab|preserv|conservation|conserv[ée]|maintain|maintien|maintenu|long[- ]term"
-    r"|long terme|langfrist|dauerhaft|永[続久]|保[存证証]|長期|长期",
-    re.IGNORECASE,
-)
-#: An archive in a name or an address promises nothing.
-_NAMED_ARCHIVE = re.compile(
-    r"\b(?:the |des |der |du |de l'|dell'|del |do )?archiv(?:es?|s|io|o|um|ist|ists|al)?\b", re.IGNORECASE
-)
-#: Other words of a short promise.
-_OF_TIME = re.compile(
-    r"stab[il]|dynamic|dynami[sq]|unchang|unlimited|unbegrenzt|illimit|years?\b|jahre?\b|\bans?\b|\bañ?os?\b|\banni\b|jaar|bewahr"
-    r"|bewaar|beständ|bestend|varig|varakt|pysyv|trval|trwał|wieczyst|бессроч|постоянн|сохран|зберіг|μόνιμ|διατηρ"
-    r"|kalıcı|sürekli|tartós|örök|دائم|영구|장기|no commitment|no promise|temporar|provisor|ephemer",
-    re.IGNORECASE,
-)
 #: A promise has more words than this, or one about permanence.
 _FEW_WORDS = 5
 _TAG = re.compile(r"</?(?:p|br|div|span|b|i|em|strong|a|li|ul)\b[^<>]{0,80}>", re.IGNORECASE)
-#: Beginnings of notes, and of messages of a program, in place of a statement.
-_NO_STATEMENT = re.compile(r"(?:tb[acd]|todo|fixme|n/a)\b|error:")
+#: The host of an address, which may be an archive. It promises nothing.
+_HOST = re.compile(r"https?://[^/\s]*", re.IGNORECASE)
 #: Addresses that only templates use: hosts for examples (RFC 2606), and ARKs for examples and tests.
 _EXAMPLE_HOST = re.compile(r"https?://(?:[\w-]+\.)*example\.(?:com|org|net|edu)(?![\w.-]*\w)", re.IGNORECASE)
 _EXAMPLE_ARK = re.compile(r"\bark:/?(?:12345|99999)(?:/|\Z)", re.IGNORECASE)
@@ -276,9 +245,10 @@ def _promises(words: str) -> bool:
     """
     if level_of(words) is not None:
         return True
-    spoken = _NAMED_ARCHIVE.sub("", re.sub(r"https?://[^/\s]*", "", words))
-    spoken = quirks().other_promise.removed_from(spoken)
-    return bool((_BEYOND_USE if _OF_USE.search(words) else _OF_PERMANENCE).search(spoken))
+    promise = quirks().promise
+    spoken = promise.other.removed_from(_HOST.sub("", words))
+    is_of_use = promise.use.is_in_plain(plain(words))
+    return promise.permanence.is_in_plain(spoken) or (not is_of_use and promise.commitment.is_in_plain(spoken))
 
 
 def is_uninformative(what: str) -> bool:
@@ -287,8 +257,9 @@ def is_uninformative(what: str) -> bool:
     >>> is_uninformative("Under construction"), is_uninformative("Kept forever"), is_uninformative("Not Guaranteed")
     (True, False, False)
     """
-    is_vague = len(what.split()) <= _FEW_WORDS or quirks().other_promise.is_in_plain(plain(what))
-    return is_vague and not _promises(what) and _OF_TIME.search(what) is None
+    promise, words = quirks().promise, plain(what)
+    is_vague = len(what.split()) <= _FEW_WORDS or promise.other.is_in_plain(words)
+    return is_vague and not _promises(what) and not promise.time.is_in_plain(words)
 
 
 def is_placeholder(what: str) -> bool:
@@ -298,8 +269,8 @@ def is_placeholder(what: str) -> bool:
     (True, True)
     """
     words, vocabulary = _bare(what), quirks()
-    is_word = words == "" or words in vocabulary.placeholder.word
-    if is_word or _NO_STATEMENT.match(words) or missing_code(what) or is_unfilled(_TAG.sub(" ", what)):
+    is_word = words == "" or words in vocabulary.placeholder.word or words.startswith(vocabulary.placeholder.beginning)
+    if is_word or missing_code(what) or is_unfilled(_TAG.sub(" ", what)):
         return True
     if is_fault(vocabulary.commitment_labels.removed_from(words)):
         return True

@@ -299,7 +299,24 @@ class Placeholder(_Section):
 
     word: frozenset[str]
     phrase: tuple[str, ...]
+    beginning: tuple[str, ...]
+    """Beginnings of notes, and of messages of a program."""
     who: frozenset[str]
+
+
+class Promise(_Section):
+    """Words of a promise about an object and its identifier, and of texts that look like one."""
+
+    permanence: PhraseList
+    """Words of a promise, also next to words about use."""
+    commitment: PhraseList
+    """Words of a promise that also occur in licences."""
+    use: PhraseList
+    """Words of a licence, or about rights."""
+    time: PhraseList
+    """Further words of a short promise."""
+    other: PhraseList
+    """Words that look like a promise about an object, and are about something else."""
 
 
 class Template(_Section):
@@ -370,8 +387,7 @@ class Quirks(_Section):
     login: LogIn
     placeholder: Placeholder
     template: Template
-    other_promise: PhraseList
-    """Words that look like a promise about an object, and are about something else."""
+    promise: Promise
     fault_title: FaultTitle
     loading: PhraseList
     passing: Names
