@@ -54,10 +54,6 @@ _PAGE_CHARS = 14
 _LEAD_WORDS = 4
 #: Characters before a phrase that may contain a word like "may".
 _GUESS_CHARS = 24
-#: "No se puede" and "kan niet" are no guesses, although "puede" and "kan" are.
-_CANNOT = re.compile(
-    r"\b(?:(?:no(?: se)?|non|n\u00e3o|ne) (?:pueden?|pu\u00f2|possono|podem?|peut|peuvent)|kan (?:niet|inte|ikk[ej]e?))\b"
-)
 #: French requests have the letters of the participle: "supprimez", "supprimer" and "supprimé".
 _INFINITIVE = re.compile(r"e(?:r|z|ns)\b")
 #: The name of a host, between "the domain" and "is for sale".
@@ -91,12 +87,6 @@ _REASONS = (
 _SERVER_STATUS = re.compile(r"(?:http |error |status )*(?:50[0234]|52[0-6])(?: error)?")
 #: The value of a variable that a program did not set, in place of a page or of its title.
 _UNSET = frozenset({"undefined", "null", "nan", "[object object]", "[]", "{}"})
-#: The end of a closure, in bare letters: "until 1 May 2028". "1998 to 2026" is the age of a site.
-_UNTIL = re.compile(
-    r"(?<!\d )\b(?:until|till?|bis|jusqu'(?:au|en|a)|hasta|fino|ate|fins|tot|do(?= \d)|asti|до"
-    r"|a (?:compter|partir) (?:du|de?l?)|vanaf|ab (?:dem )?(?=\d)|available (?:from|on|after))\b[^;|]{0,30}?\b20\d\d\b"
-    r"|(?<!\d)20\d\d年[^。]{0,12}まで"
-)
 #: A year that is no port, postcode or version: "Under maintenance: locomotives, 1951".
 OLD_YEAR = re.compile(r"(?<![\w.:/-])1[5-9]\d\d(?![\w:])")
 #: A number of an object: a year, a shelf mark, an extent.
@@ -411,7 +401,7 @@ class PageWords:
     @cached_property
     def closed_until(self) -> str | None:
         """The words about the end of a closure: "until 1 May 2028". A page about programs or permissions has none."""
-        until = _UNTIL.search(bare(self.notice))
+        until = quirks().closure.end.search(bare(self.notice))
         return until[0] if until and not quirks().check.refusing.is_in_plain(self.notice) else None
 
     @cached_property
@@ -668,7 +658,7 @@ def sure_words(phrases: Phrases, text: str, control: PageWords | None = None) ->
 
 def _is_sure(plain_text: str, phrase: PhraseMatch) -> bool:
     """Return True if a phrase is definite, unlike "may have been removed" or "removed, or renamed"."""
-    before = _CANNOT.sub("", plain(plain_text[max(0, phrase.start - _GUESS_CHARS) : phrase.start])) + " "
+    before = f"{_without(plain_text[max(0, phrase.start - _GUESS_CHARS) : phrase.start], (quirks().cannot, 0))} "
     guesses = quirks().unsure.all_in(before)
     # "K\u00f6nnte" is a guess, and "konnte" is none.
     is_guess = any(before[guess.end] == " " and guess.words != "konnte" for guess in guesses)

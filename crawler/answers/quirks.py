@@ -337,6 +337,23 @@ class FaultTitle(_Section):
     beside: PhraseList
 
 
+class Closure(_Section):
+    """Words for the end of a closure: "until 1 May 2028"."""
+
+    until: tuple[str, ...]
+    until_number: tuple[str, ...]
+    """Words that have this meaning only directly before a number."""
+
+    @cached_property
+    def end(self) -> re.Pattern[str]:
+        """A pattern for bare letters that finds such words up to the year. "1998 to 2026" is the age of a site."""
+        until, until_number = ("|".join(map(re.escape, map(bare, words))) for words in (self.until, self.until_number))
+        return re.compile(
+            rf"(?<!\d )\b(?:{until}|(?:{until_number})(?= \d))\b[^;|]{{0,30}}?\b20\d\d\b"
+            r"|(?<!\d)20\d\d\u5e74[^\u3002]{0,12}\u307e\u3067"
+        )
+
+
 class HostQuirk(_Section):
     """A host with a known reason for certain statuses."""
 
@@ -367,6 +384,8 @@ class Quirks(_Section):
     """Words of hosts that serve no content of their own."""
     this_object: ObjectWords
     unsure: PhraseList
+    cannot: PhraseList
+    """Denials with a word that is a guess otherwise: "no se puede"."""
     pause: PhraseList
     """Words about maintenance, or about a pause of the site or of an object."""
     faults: PhraseList
@@ -383,6 +402,7 @@ class Quirks(_Section):
     retracted: PhraseList
     """Words for retracted articles, whose file may still be offered."""
     restricted: PhraseList
+    closure: Closure
     address: Addresses
     login: LogIn
     placeholder: Placeholder
