@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from urllib.parse import unquote
 
-from crawler.answers.quirks import is_unfilled, without_marks
+from crawler.answers.quirks import is_unfilled, quirks, without_marks
 
 #: Codes for a missing value. ``etal`` occurs in names and is not one of them.
 MISSING = ("unac", "unal", "unap", "unas", "unav", "unkn", "none", "null", "tba")
@@ -20,9 +20,6 @@ MISSING = ("unac", "unal", "unap", "unas", "unav", "unkn", "none", "null", "tba"
 ELSEWHERE = "at"
 #: Codes that declare that there is no value; the others leave it open.
 ON_PURPOSE = frozenset({"unap", "unal"})
-
-#: Words of programs for a missing value.
-NOTHING = frozenset({"none", "null", "nil", "n/a", "nan", "undefined", "not available", "not specified", "unspecified"})
 
 _FLAGS = re.compile(r"\[[^\]\s]{0,40}\](?=\s*\S)")
 _CODE = re.compile(r"\(:(?P<code>[a-z0-9]{1,16})\)\s*", re.IGNORECASE)
@@ -134,7 +131,7 @@ def says_something(value: str) -> bool:
     if is_unfilled(value):
         return False
     bare = without_marks(value).lower()
-    return bare != "" and bare not in NOTHING and missing_code(value) is None
+    return bare != "" and bare not in quirks().nothing.word and missing_code(value) is None
 
 
 # -- dates as ERCs write them (TEMPER): years, days and seconds, in lists and ranges (draft-kunze-ark-10, 7.6)

@@ -39,7 +39,6 @@ _MOST_TOLD = 500
 _ORIGIN = re.compile(r"https?://[\w.-]+(?::\d{1,5})?(?![^/?#\s])", re.IGNORECASE)
 #: The end of the address of a collection or a list. A longer address may be that of an item in it.
 _OF_COLLECTION = re.compile(r"/(?:collections?|fonds|series|sets?|browse|search)(?:/[^/?#\s]*)?/?\Z", re.IGNORECASE)
-_NO_DESCRIPTION = re.compile(r"\b(?:log ?in|sign in|password|search results)\b")
 _INDIVIDUAL = frozenset({"where", "id", "@id", "identifier", "success", "pid", "ark", "_target"})
 
 
@@ -253,7 +252,7 @@ class MetadataFacts:
         """True if a page that differs from the object's and the control's page describes the object."""
         answer, labels = self.answer, self.answer.labelled_questions
         opening = plain(f"{answer.title or ''} {(answer.text or '')[:60]}")
-        if says_not_found(opening) or _NO_DESCRIPTION.search(opening):
+        if says_not_found(opening) or answer.words.is_titled_log_in or quirks().results.is_in_plain(opening):
             return False
         answers = labels | ({"commitment"} & answer.facts.kernel_values.keys())
         # Pages of services have an author, a date and an address too: forms, reports, statistics.

@@ -410,8 +410,12 @@ class Quirks(_Section):
     promise: Promise
     fault_title: FaultTitle
     loading: PhraseList
+    results: PhraseList
+    """Titles of pages of search results."""
     passing: Names
     """Words before a number that changes with each request."""
+    nothing: Names
+    """Words of programs for a missing value."""
     unknown: Names
     labels: Mapping[str, tuple[str, ...]]
     host: tuple[HostQuirk, ...]
