@@ -339,7 +339,7 @@ def _labelled_values(page: Page, text: str) -> dict[str, str]:
     """Return the values under descriptive labels, by the kernel's names: in lists, in tables, after colons."""
     values: dict[str, str] = {}
     for label, value in (*_pairs(page), *_colon_lines(text), *_values_after_labels(page)):
-        question = quirks().question_of_label.get(plain(label).rstrip(_LABELS_END))
+        question = quirks().question_of(plain(label[: _LABEL_CHARS + 1]).rstrip(_LABELS_END))
         folded = " ".join(value.split())[:_VALUE_CHARS]
         if question and folded and (question == "commitment" or says_something(folded)):
             values.setdefault(question, folded)
@@ -417,7 +417,7 @@ def _values_after_labels(page: Page) -> Iterator[tuple[str, str]]:
     for element in page.find_all(_LABEL_ELEMENTS, limit=_MOST_LINES):
         label = element.string or ""
         name = plain(label[: _LABEL_CHARS + 1]).rstrip(_LABELS_END)
-        if len(label) > _LABEL_CHARS or name not in quirks().question_of_label:
+        if len(label) > _LABEL_CHARS or quirks().question_of(name) is None:
             continue
         following = element.find_next_sibling(True)
         value = "" if following is None else _first_texts(following).strip()
@@ -427,4 +427,4 @@ def _values_after_labels(page: Page) -> Iterator[tuple[str, str]]:
 
 def _is_label(line: str) -> bool:
     label, colon, _ = line.partition(":")
-    return bool(colon) and plain(label) in quirks().question_of_label
+    return bool(colon) and quirks().question_of(plain(label)) is not None

@@ -195,7 +195,7 @@ def statement_in(
     for kind in ("erc", *STRUCTURED):
         for label, value in record.get(kind, {}).items():
             key = plain_key(label)
-            key = "commitment" if quirks().question_of_label.get(plain(label)) == "commitment" else key
+            key = "commitment" if quirks().question_of(plain(label)) == "commitment" else key
             is_promise = _promises(value) or (kind == "erc" and is_placeholder(value))
             if key in vocabulary("commitment") and (is_promise or key not in _AMBIGUOUS):
                 return {"what": value}
@@ -272,7 +272,7 @@ def is_placeholder(what: str) -> bool:
     is_word = words == "" or words in vocabulary.placeholder.word or words.startswith(vocabulary.placeholder.beginning)
     if is_word or missing_code(what) or is_unfilled(_TAG.sub(" ", what)):
         return True
-    if is_fault(vocabulary.commitment_labels.removed_from(words)):
+    if is_fault(words):
         return True
     is_phrase = any(phrase in plain(what) for phrase in vocabulary.placeholder.phrase)
     return is_phrase and level_of(what) is None

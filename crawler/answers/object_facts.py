@@ -361,6 +361,8 @@ class ObjectFacts:
                 continue
             if self._is_standard(words) or self._is_retraction(words):
                 continue
+            if describes and words in plain(answer.facts.kernel_values.get("what", "")):
+                continue  # the title of the object
             if withdrawal.names_object:
                 return words
             is_first = withdrawal.place in ("title", "heading")

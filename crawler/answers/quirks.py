@@ -315,8 +315,15 @@ class Promise(_Section):
     """Words of a licence, or about rights."""
     time: PhraseList
     """Further words of a short promise."""
+    statement: Annotated[tuple[str, ...], BeforeValidator(lambda words: tuple(map(bare, words)))]
+    """Parts of labels of statements, without accents."""
     other: PhraseList
     """Words that look like a promise about an object, and are about something else."""
+
+    def is_label(self, label: str) -> bool:
+        """Return True if a label in plain form is that of a statement about permanence: "persistence policy"."""
+        is_statement = any(part in bare(label) for part in self.statement)
+        return is_statement and self.permanence.is_in_plain(label)
 
 
 class Template(_Section):
@@ -434,10 +441,9 @@ class Quirks(_Section):
         """The words in labels of descriptive pages, in lower case."""
         return frozenset(word for label in self.question_of_label for word in _LETTERS.findall(label))
 
-    @cached_property
-    def commitment_labels(self) -> Phrases:
-        """Labels of commitments."""
-        return Phrases.from_texts(self.labels["commitment"])
+    def question_of(self, label: str) -> str | None:
+        """Return the kernel's name for the question of a *label* in plain form, or None."""
+        return self.question_of_label.get(label) or ("commitment" if self.promise.is_label(label) else None)
 
     @cached_property
     def pauses_and_faults(self) -> Phrases:
