@@ -192,8 +192,13 @@ class MetadataFacts:
 
     @cached_property
     def fault_in_title(self) -> str | None:
-        """The title of the description, if it only reports that there is no description."""
+        """The title of the description, if it only reports that there is no description.
+
+        The page of an object may have such a title too, as of a film.
+        """
         answers = self.answers if self.answer.record else self.labelled_answers
+        if self.answer.subject.names_this and self.has_objects_title and self.outcome.family is Family.WORKS:
+            return None
         title = answers.get("what", "")
         return title if is_fault(title) else None
 
