@@ -67,7 +67,7 @@ def _add_new(connection: Connection, ended_run: Any) -> None:
     latest, cited = schema.latest, _cited_in(_run.run_id == ended_run.run_id).subquery()
     is_known = exists().where(schema.at_one_url(latest.c, cited.c))
     is_seen = seen_before(cited.c.ark_id, ended_run.started_at).label("is_seen")
-    query = select(cited, is_seen).where(~is_known).order_by(cited.c.ark_id, cited.c.request_url).limit(_CITED_PAGE)
+    query = select(cited, is_seen).where(~is_known).order_by(cited.c.ark_id, cited.c.request_url)
     unchecked = {
         "first_seen_at": ended_run.started_at,
         "state": ArkState.UNDETERMINED,
@@ -76,7 +76,8 @@ def _add_new(connection: Connection, ended_run: Any) -> None:
         "strikes": 0,
         "memory": {},
     }
-    while new := connection.execute(query).all():
+    # A row that is added does not change the condition of another row.
+    for new in connection.execute(query).partitions(_CITED_PAGE):
         _add_events(connection, ended_run, [row[:2] for row in new if not row.is_seen], EventKind.NEW, "")
         rows = [
             {"ark_id": ark_id, "request_url": url, "host": authority_of(url), **unchecked} for ark_id, url, _ in new
