@@ -234,13 +234,13 @@ _SPECIAL_PAGES = (
         lambda facts: "the answer is the resolver's own entry for a NAAN or shoulder: the ARK may have been cut short",
     ),
     _success(
-        "the answer is empty, or a page without content of its own, and its headers do not name this ARK",
+        "the answer is empty, or has only parts of its site or labels without values, and its headers do not name this ARK",
         lambda facts: facts.answer.is_empty and not facts.declares_itself,
         ObjectOutcome.UNDETERMINED,
         lambda facts: [f"{_emptiness(facts)}, so the object can't be seen", *_grounds(facts)],
     ),
     _success(
-        "several objects got one answer, and the control, requested again, gets it too or no usable answer",
+        "other objects of the run got this answer, and the control, requested again, gets it too or no usable answer",
         lambda facts: facts.wall is not None and facts.answer.temporary_fault is None,
         ObjectOutcome.BLOCKED,
         _wall_evidence,
@@ -263,14 +263,14 @@ _SPECIAL_PAGES = (
         lambda facts: "the page says that it is not shown in our region, and a name that can't exist gets it too",
     ),
     _success(
-        "the page reports the withdrawal of the object, and the control gets another reply",
+        "the page reports that the object, not a part of it, was withdrawn; the control gets another reply",
         lambda facts: facts.reply not in _FOR_ANY_NAME and facts.withdrawal is not None,
         ObjectOutcome.EXPLAINED,
         lambda facts: f"the page explains that the object was withdrawn: {facts.withdrawal!r}",
         "2023, 5.1",
     ),
     _success(
-        "the page has the form of a tombstone, or is not shown in our region; the control gets another reply",
+        "the page is a tombstone by its address or title, or is not shown in our region; the control gets another reply",
         lambda facts: facts.reply not in _FOR_ANY_NAME and (facts.tombstone is not None or facts.regional is not None),
         ObjectOutcome.EXPLAINED,
         lambda facts: (
@@ -302,7 +302,7 @@ _DOUBTFUL_PAGES = (
         lambda facts: [*_grounds(facts), f"the page begins with {facts.only_absence!r}"],
     ),
     _success(
-        "a short page without a number has words of withdrawal, as a guess or about the requested object",
+        "a short page without a number, such as a year, says that the requested thing is or may be withdrawn",
         lambda facts: facts.guessed_withdrawal is not None,
         ObjectOutcome.UNDETERMINED,
         lambda facts: [*_grounds(facts), f"the page says {facts.guessed_withdrawal!r}"],
@@ -314,13 +314,13 @@ _DOUBTFUL_PAGES = (
         lambda facts: ["a host on the way redirects to its own home page, search form or error page", *_grounds(facts)],
     ),
     _success(
-        "the answering host is unknown, and its page may be the same for any request",
+        "the answer of this host for missing names is unknown, and its page may be the same for any request",
         lambda facts: facts.answer.is_page_of_host and facts.is_page_of_unknown_host,
         ObjectOutcome.UNDETERMINED,
         lambda facts: [*_grounds(facts), "this host's answer for missing objects is unknown"],
     ),
     _success(
-        "the page of another object, at another address of the host, says and shows the same",
+        "another object of the run has the same page, at another address of the host",
         lambda facts: facts.is_repeated,
         ObjectOutcome.UNDETERMINED,
         lambda facts: [
@@ -352,18 +352,8 @@ _WORTH = (
         ObjectOutcome.UNDETERMINED,
         _grounds,
     ),
-    _success(
-        "signs of absence, the reply to the control and its own text show that it is an error page",
-        lambda facts: worth(facts) is _SOFT,
-        ObjectOutcome.SOFT_404,
-        _grounds,
-    ),
-    _success(
-        "signs of absence, the reply to the control and its own text leave the meaning of the page open",
-        lambda facts: worth(facts) is _OPEN,
-        ObjectOutcome.UNDETERMINED,
-        _grounds,
-    ),
+    _success("its worth is `soft-404`", lambda facts: worth(facts) is _SOFT, ObjectOutcome.SOFT_404, _grounds),
+    _success("its worth is `undetermined`", lambda facts: worth(facts) is _OPEN, ObjectOutcome.UNDETERMINED, _grounds),
     *_resolution_rules("the last status is a success", always, _grounds),
 )
 _REFUSALS = (

@@ -230,25 +230,25 @@ METADATA_RULES: RuleTable[MetadataFacts, MetadataOutcome] = RuleTable(
                     ),
                 ),
                 VerdictRule(
-                    "the answer is the page again that keeps arkaudit from the object",
+                    "the object is `blocked`, and the answer is the same page",
                     lambda facts: facts.outcome is ObjectOutcome.BLOCKED and facts.is_objects_again,
                     MetadataOutcome.BLOCKED,
                     lambda facts: f"{facts.asked} returned the page again that keeps arkaudit from the object",
                 ),
                 VerdictRule(
-                    "the answer is the object again, and a redirect dropped the inflection",
+                    "the answer is the same as without the inflection, which a redirect dropped",
                     lambda facts: facts.is_objects_again and facts.lost_at is not None,
                     MetadataOutcome.QUERY_DROPPED,
                     _loss_evidence,
                 ),
                 VerdictRule(
-                    "the answer is the object again",
+                    "the answer is the same as without the inflection, whatever that is",
                     lambda facts: facts.is_objects_again,
                     MetadataOutcome.QUERY_IGNORED,
                     lambda facts: f"{facts.asked} returned the object again",
                 ),
                 VerdictRule(
-                    "a name that can't exist gets the same",
+                    "the control with an inflection gets the same",
                     lambda facts: facts.equals_control,
                     MetadataOutcome.ANSWERS_ANYTHING,
                     _everybodys,
@@ -262,7 +262,7 @@ METADATA_RULES: RuleTable[MetadataFacts, MetadataOutcome] = RuleTable(
                     ),
                 ),
                 VerdictRule(
-                    "a name that can't exist gets a success too, but too little of it arrived to compare them",
+                    "the control with an inflection gets a success too, but too little of it arrived to compare them",
                     lambda facts: facts.may_be_everybodys,
                     MetadataOutcome.UNDETERMINED,
                     lambda facts: (

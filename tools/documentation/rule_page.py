@@ -41,6 +41,11 @@ The first rule that matches decides the outcome of a service, and the evidence o
 is draft-castelan-ark-uri, "2023" is draft-kunze-ark-38. A *control* is a request for a name that can't exist, at the
 same resolver and NAAN. The *worth* of a success is in the [table at the end](#the-worth-of-a-success).
 
+- A page *describes an object* if it labels at least two of who, what and when.
+- A *log-in page* has two of these: the address of a log-in, such a title, a field for a password.
+- An *error record* is JSON, XML or an ERC that reports an error in place of a description.
+- An *inflection* is `?`, `??` or `?info` at the end of an ARK. The [glossary](glossary.md) has the other terms.
+
 This page is generated from `crawler/verdicts/` by `make generated`.
 """
 _FURTHER_REQUESTS = """## Further requests
@@ -142,10 +147,12 @@ def _worth() -> Iterator[str]:
     yield "## The worth of a success\n"
     yield (
         "The worth depends on the reply to the control, the number of signs of absence, and the page: *its own page* "
-        "names this ARK or describes an object, *any page* does neither. A sign of absence is a title, a beginning of the "
-        "text, or an address at the end of the chain that reports that nothing was found; a title of this kind that is all "
-        "of the text counts twice. Other signs are the page of an idle host, an error record, and the home page of a "
-        "site at the end of the chain.\n"
+        "names this ARK or describes an object, *any page* does neither. Two pages are *the same* if they differ only in "
+        "the name, in times and in a few words. A control is *refused* by 400, 404, 410 or an error of the server: by the "
+        "host that answers for the object, or by a resolver on the way. *Nothing* is a control without an answer. A sign "
+        "of absence is a title, a beginning of the text, or an address at the end of the chain that reports that nothing "
+        "was found; a title of this kind that is all of the text counts twice. Other signs are the page of an idle host, "
+        "an error record, and the home page of a site at the end of the chain.\n"
     )
     columns = [f"{signs.name.lower()}, {_OWN_PAGE[is_particular]}" for signs, is_particular in _COLUMNS]
     yield f"| the control's reply | {' | '.join(columns)} |\n|{'---|' * (len(columns) + 1)}"
