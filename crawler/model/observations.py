@@ -75,7 +75,7 @@ class StoredUnresolvedMention(StoredMention):
 
 # -- questions and answers
 
-OutcomeT = TypeVar("OutcomeT", ObjectOutcome, MetadataOutcome, CommitmentOutcome)
+OutcomeT = TypeVar("OutcomeT", bound=StrEnum)
 
 
 class Question(StrEnum):

@@ -14,9 +14,8 @@ from typing import Any
 from crawler.answers.claims import policy_link
 from crawler.answers.facts import AnswerFacts, AnswersByQuestion
 from crawler.answers.likeness import same_answer
-from crawler.answers.object_facts import ControlContrast, ObjectFacts, Signs, reached_answer, seems_absent
-from crawler.answers.probes import landing_pattern, resolver_or_host
-from crawler.answers.quirks import is_log_in
+from crawler.answers.object_facts import ObjectFacts, reached_answer, seems_absent
+from crawler.answers.probes import resolver_or_host
 from crawler.model.observations import (
     ACCESS,
     ChainEnd,
@@ -29,9 +28,10 @@ from crawler.model.observations import (
     ServiceVerdict,
     Verdict,
 )
-from crawler.model.resolving import INFLECTED, requests_sent, same_host
+from crawler.model.resolving import INFLECTED, requests_sent
 from crawler.verdicts.access import OBJECT_RULES, is_app_shell, judge_rendered
 from crawler.verdicts.commitment import COMMITMENT_RULES, CommitmentFacts, about_policy
+from crawler.verdicts.controls import facts_at_landing
 from crawler.verdicts.inflection import judge_inflections
 from crawler.verdicts.remarks import TlsResults, another_remarks, chain_remarks, plain_remarks, tls_remarks
 from crawler.verdicts.rules import RuleGroup, RuleTable, VerdictRule, always
@@ -299,33 +299,6 @@ def facts_beside(answer: AnswerFacts, answers: AnswersByQuestion, control: Answe
     inflected = [answers[question] for question in INFLECTED if question in answers]
     again = [other for other in inflected if other.asked_url.partition("?")[0] == answer.asked_url]
     return ObjectFacts(answer, control, again=again)
-
-
-def facts_at_landing(facts: ObjectFacts, landing: AnswerFacts | None) -> ObjectFacts:
-    """Return the facts with the *landing* host's answer to its control, if the resolver's does not cover that host.
-
-    The facts stay if the control's page names this ARK too, or this page describes an object: the host may use another
-    part of the address. They stay if the resolver itself leads to a log-in, which is the same for any name. They also
-    stay if several signs, not only the title, report an absence on a page that is no tombstone.
-    """
-    answer = facts.answer
-    says_nothing = (ControlContrast.REFUSED_BEFORE, ControlContrast.NOTHING)
-    if landing is None or not answer.is_redirected or facts.reply not in says_nothing or facts.is_site:
-        return facts
-    leads_to_log_in = is_log_in(answer.final_url) and same_host(answer.hops[0].url, answer.hops[-2].url)
-    patterns = {landing_pattern(url, every=True) for url in (answer.final_url, landing.asked_url)}
-    if leads_to_log_in or len(patterns) > 1:
-        return facts
-    with_landing = replace(facts, control=landing)
-    if not answer.is_success or with_landing.reply in (ControlContrast.ANOTHER, ControlContrast.AT_RANDOM):
-        return with_landing
-    if with_landing.reply is ControlContrast.REFUSED_THERE:
-        is_title_alone = answer.words.is_titled_absent and not answer.words.is_absence_repeated
-        is_kept = facts.weight_of_signs is Signs.SEVERAL and not is_title_alone and not with_landing.tombstone
-    else:
-        is_own = answer.is_record or answer.tells_of_object or landing.places_of(answer.ark)
-        is_kept = with_landing.reply is ControlContrast.NOTHING or (bool(is_own) and not facts.signs)
-    return facts if is_kept else with_landing
 
 
 def _with_evidence(access: ObjectAccess, evidence: Sequence[str], outcome: ObjectOutcome | None = None) -> ObjectAccess:

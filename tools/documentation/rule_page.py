@@ -9,6 +9,7 @@ from typing import Any
 from crawler.model.observations import FAMILY_OF, CommitmentOutcome, MetadataOutcome, ObjectOutcome
 from crawler.verdicts.access import OBJECT_RULES, WORTH
 from crawler.verdicts.commitment import COMMITMENT_RULES
+from crawler.verdicts.controls import CONTROL_RULES
 from crawler.verdicts.inflection import METADATA_RULES
 from crawler.verdicts.rules import RuleTable, VerdictRule
 from crawler.verdicts.verdict import UNASKED_RULES, WITHOUT_RULES
@@ -17,6 +18,7 @@ from reports.tables.wording import COMMITMENT_MEANINGS, METADATA_MEANINGS, OBJEC
 #: The tables by the letter of their rule numbers.
 TABLES: dict[str, RuleTable[Any, Any]] = {
     "O": OBJECT_RULES,
+    "C": CONTROL_RULES,
     "M": METADATA_RULES,
     "N": UNASKED_RULES,
     "P": COMMITMENT_RULES,
@@ -137,7 +139,7 @@ def _rules(letter: str, first: int, rules: tuple[VerdictRule[Any, Any], ...]) ->
     if all(rule.when == f"its end: {rule.outcome}" for rule in rules):
         yield f"{numbers}: the outcome is the end of the chain ({rules[0].basis})."
         return
-    yield "| rule | when | outcome |\n|---|---|---|"
+    yield f"| rule | when | {'control' if letter == 'C' else 'outcome'} |\n|---|---|---|"
     for number, rule in enumerate(rules, start=first):
         basis = f" ({rule.basis})" if rule.basis else ""
         yield f"| {letter}{number} | {rule.when}{basis} | `{rule.outcome}` |"

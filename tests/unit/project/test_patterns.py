@@ -52,6 +52,7 @@ COMPUTED = {
     "crawler/answers/quirks.py: Addresses.root_path": "it is in `MAKERS`",
     "crawler/answers/quirks.py: Addresses.search_path": "it is in `MAKERS`",
     "crawler/answers/quirks.py: ChallengeWords.no_robot": "it is in `MAKERS`",
+    "crawler/answers/quirks.py: Closure.end": "it is in `MAKERS`",
     "crawler/answers/quirks.py: LogIn.paths": "it is in `MAKERS`",
     "crawler/answers/quirks.py: ObjectWords.this_object": "it is in `MAKERS`",
     "crawler/answers/quirks.py: Standards.number": "it is in `MAKERS`",

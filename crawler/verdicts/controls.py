@@ -1,0 +1,145 @@
+"""Choose the control that counts, if the resolver and the host at the end of its redirects were both tried."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from functools import cached_property
+
+from crawler.answers.facts import AnswerFacts
+from crawler.answers.object_facts import ControlContrast, ObjectFacts, Signs
+from crawler.answers.probes import landing_pattern
+from crawler.answers.quirks import is_log_in
+from crawler.model.resolving import same_host
+from crawler.verdicts.rules import RuleGroup, RuleTable, VerdictRule, always
+
+
+class CountedControl(StrEnum):
+    """The control with which an answer is compared."""
+
+    RESOLVERS = "resolver"
+    LANDING = "landing"
+
+
+@dataclass(frozen=True, eq=False)
+class ControlFacts:
+    """The facts of an answer for an object, next to the resolver's control and to the *landing* host's control."""
+
+    resolvers: ObjectFacts
+    landing: AnswerFacts
+
+    @property
+    def answer(self) -> AnswerFacts:
+        """The answer for the object."""
+        return self.resolvers.answer
+
+    @cached_property
+    def at_landing(self) -> ObjectFacts:
+        """The facts with the landing host's control."""
+        return replace(self.resolvers, control=self.landing)
+
+    @property
+    def covers_landing(self) -> bool:
+        """True if the resolver's control got its answer where the object did."""
+        return self.resolvers.reply not in (ControlContrast.REFUSED_BEFORE, ControlContrast.NOTHING)
+
+    @property
+    def is_refused_there(self) -> bool:
+        """True if the landing host refuses its control."""
+        return self.at_landing.reply is ControlContrast.REFUSED_THERE
+
+    @property
+    def leads_to_log_in(self) -> bool:
+        """True if the resolver itself leads to a log-in page."""
+        hops = self.answer.hops
+        return is_log_in(self.answer.final_url) and same_host(hops[0].url, hops[-2].url)
+
+    @property
+    def is_at_another_address(self) -> bool:
+        """True if the control's address at the landing host has another form than the answer's."""
+        patterns = {landing_pattern(url, every=True) for url in (self.answer.final_url, self.landing.asked_url)}
+        return len(patterns) > 1
+
+    @property
+    def is_absent_in_text(self) -> bool:
+        """True if several signs, not only the title, report an absence on a page that is no tombstone."""
+        words = self.answer.words
+        is_title_alone = words.is_titled_absent and not words.is_absence_repeated
+        is_absent = self.resolvers.weight_of_signs is Signs.SEVERAL and not is_title_alone
+        return is_absent and not self.at_landing.tombstone
+
+    @property
+    def is_objects_own(self) -> bool:
+        """True if the page has no sign of absence, and describes an object or is named by the control's page."""
+        answer = self.answer
+        is_own = answer.is_record or answer.tells_of_object or self.landing.places_of(answer.ark)
+        return bool(is_own) and not self.resolvers.signs
+
+
+def _row(
+    when: str, holds: Callable[[ControlFacts], bool], control: CountedControl
+) -> VerdictRule[ControlFacts, CountedControl]:
+    return VerdictRule(when, holds, control, lambda facts: ())
+
+
+_SUCCESS_THERE = (ControlContrast.ANOTHER, ControlContrast.AT_RANDOM)
+#: Which control counts, if a control was sent to the host at the end of the redirects too.
+CONTROL_RULES: RuleTable[ControlFacts, CountedControl] = RuleTable(
+    "The control that counts",
+    (
+        RuleGroup(
+            "answers at the end of redirects, if that host was sent a control of its own",
+            always,
+            (
+                _row(
+                    "the resolver's control got its answer from the same host, or is answered too",
+                    lambda facts: facts.covers_landing,
+                    CountedControl.RESOLVERS,
+                ),
+                _row("the ARK is that of a site", lambda facts: facts.resolvers.is_site, CountedControl.RESOLVERS),
+                _row(
+                    "the resolver itself leads to a log-in page, which is the same for any name",
+                    lambda facts: facts.leads_to_log_in,
+                    CountedControl.RESOLVERS,
+                ),
+                _row(
+                    "the addresses of answer and control at that host have different forms",
+                    lambda facts: facts.is_at_another_address,
+                    CountedControl.RESOLVERS,
+                ),
+                _row(
+                    "the answer is no success, or the control there gets another page",
+                    lambda facts: not facts.answer.is_success or facts.at_landing.reply in _SUCCESS_THERE,
+                    CountedControl.LANDING,
+                ),
+                _row(
+                    "the control there is refused, and several signs report an absence, not only the title",
+                    lambda facts: facts.is_refused_there and facts.is_absent_in_text,
+                    CountedControl.RESOLVERS,
+                ),
+                _row("the control there is refused", lambda facts: facts.is_refused_there, CountedControl.LANDING),
+                _row(
+                    "the control there gets no answer",
+                    lambda facts: facts.at_landing.reply is ControlContrast.NOTHING,
+                    CountedControl.RESOLVERS,
+                ),
+                _row(
+                    "the control there gets any other success, and the page describes an object or that of the control names this ARK",
+                    lambda facts: facts.is_objects_own,
+                    CountedControl.RESOLVERS,
+                ),
+                _row("the control there gets any other success", always, CountedControl.LANDING),
+            ),
+        ),
+    ),
+)
+
+
+def facts_at_landing(facts: ObjectFacts, landing: AnswerFacts | None) -> ObjectFacts:
+    """Return the facts with the control that counts: that of *facts*, or the *landing* host's if it was requested."""
+    if landing is None or not facts.answer.is_redirected:
+        return facts
+    controls = ControlFacts(facts, landing)
+    is_landings = CONTROL_RULES.first(controls).outcome is CountedControl.LANDING
+    return controls.at_landing if is_landings else facts
