@@ -144,7 +144,6 @@ def _fetch(url: str, conditions: Mapping[str, str], settings: Mapping[str, Any])
     handler = f"{VerifyingDownloadHandler.__module__}.{VerifyingDownloadHandler.__name__}"
     own = {
         "DOWNLOAD_HANDLERS": {**ours.DOWNLOAD_HANDLERS, "https": handler},
-        "ITEM_PIPELINES": {},  # nothing is recorded, because this is not part of an audit
         "ARKAUDIT_DECOMPRESSED_LIMIT": REGISTRY_LIMIT,
     }
     stages = [SpiderStage(RegistrySpider, lambda: arguments)]

@@ -90,7 +90,6 @@ def _insert(connection: Connection, table: Table, rows: Sequence[Mapping[str, An
         "mention": MENTION,
         "verdict": VERDICT,
         "observation": OBSERVATION,
-        "tls_probe": {"means": "the system's authorities"},
     }
     for row in rows:
         values = {**defaults.get(table.name, {}), **row}
@@ -232,10 +231,6 @@ def write_world(path: Path) -> Path:
                 observation_row(4, SLOW, "object", [hop(SLOW, None, error="30 s passed")], chain_end="timeout"),
                 observation_row(5, GUARDED, "object", [hop(GUARDED, None, error="/ark:/")], chain_end="robots"),
                 observation_row(8, TERM, "object", [hop(TERM)]),
-            ],
-            schema.tls_probe: [
-                {"run_id": 2, "host": "n2t.net", "port": 443, "at": MOMENT, "trusted": True, "reason": "ok"},
-                {"run_id": 2, "host": "slow.example", "port": 443, "at": MOMENT, "trusted": False, "reason": "expired"},
             ],
             schema.verdict: [
                 {

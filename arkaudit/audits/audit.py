@@ -109,8 +109,7 @@ class Audit:
             self.store.record_findings(self.run_id, document_name(folder), [finding])
             say(f"{document_name(folder)}: {finding.kind}: {finding.detail}")
         self.is_read = self.targets is not None
-        probed = {(result.host, result.port) for result in self.store.tls_results(self.run_id)}
-        self.spider_arguments = {"store": self.store, "run_id": self.run_id, "probed_hosts": probed}
+        self.spider_arguments = {"store": self.store, "run_id": self.run_id}
         with record_end(self.store, self.run_id, self.faults, self._judge_interrupted), ExitStack() as stack:
             if self.seeds is not None:
                 self.logged = logged_requests(self.seeds.logs, self.config)

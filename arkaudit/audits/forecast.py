@@ -39,7 +39,7 @@ class HostLoad:
 
     host: str
     least: int
-    """Minimum number of requests, with robots.txt and the certificate probe."""
+    """Minimum number of requests, with robots.txt."""
     most: int
     interval_s: float
 
@@ -66,12 +66,11 @@ def loads_of_crawl(
 def _loads(counts: Mapping[str, tuple[float, float]], interval_of: Callable[[str], float]) -> list[HostLoad]:
     """Return the load on each host from its least and largest number of requests, the slowest first.
 
-    A request for robots.txt and, for https, a certificate probe are added.
+    A request for robots.txt is added.
     """
-    loads = []
-    for host, (least, most) in counts.items():
-        besides = 2 if host.startswith("https:") else 1
-        loads.append(HostLoad(host, round(least) + besides, round(most) + besides, interval_of(host)))
+    loads = [
+        HostLoad(host, round(least) + 1, round(most) + 1, interval_of(host)) for host, (least, most) in counts.items()
+    ]
     return sorted(loads, key=lambda load: (-load.least_s, -load.most, load.host))
 
 

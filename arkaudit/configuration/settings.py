@@ -169,7 +169,10 @@ class Network(Section):
         False, "Only connect to hosts given by --connect-to.", "--only-routed", scrapy="ARKAUDIT_ONLY_ROUTED"
     )
     ca_file: FilePath | None = setting(
-        None, "Authorities for the certificate check, instead of the system's.", "--ca-file", scrapy="ARKAUDIT_CA_FILE"
+        None,
+        "Authorities that sign for hosts with credentials and the NAAN registry, instead of the system's.",
+        "--ca-file",
+        scrapy="ARKAUDIT_CA_FILE",
     )
     allow_addresses: AddressTexts = setting(
         [],

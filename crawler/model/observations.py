@@ -213,6 +213,8 @@ class Hop:
     """The size of the part of the body that was read, as transferred."""
     body_sha256: str | None = None
     """The digest of that part; None for an empty body."""
+    certificate_fault: str | None = None
+    """The fault of the host's certificate in words, such as "has expired"; None without one, or by plain http."""
 
     @property
     def json(self) -> dict[str, Any]:
@@ -477,31 +479,6 @@ class DocumentRecord:
         return self.led_to or (self.hops[-1].url if self.hops else self.url)
 
 
-#: The reason for a missing certificate that is temporary; the next probe may see it.
-NOT_IN_TIME = "not in time"
-
-
-@dataclass(frozen=True, slots=True)
-class TlsResult:
-    """The result of a verifying handshake with a host, apart from resolution."""
-
-    host: str
-    port: int
-    trusted: bool | None
-    """None if the probe itself was not possible."""
-    reason: str
-    """``ok``, ``expired``, ``not-yet-valid``, ``self-signed``, ``unknown-issuer``, ``wrong-host``, or a message."""
-    at: str
-    """The time of the handshake, ISO 8601 in UTC; before the run if a result of the same day was reused."""
-    means: str = ""
-    """The trusted authorities and the route to the host. A result is only reused with the same ones."""
-
-    @property
-    def is_late(self) -> bool:
-        """True if no certificate was seen in time, so that nothing is known about it."""
-        return self.trusted is None and self.reason == f"not probed: {NOT_IN_TIME}"
-
-
 @dataclass(frozen=True, slots=True)
 class Pause:
     """A host's request for a pause (Retry-After)."""
@@ -521,7 +498,7 @@ class Pause:
 
 @dataclass(frozen=True, slots=True)
 class HostTraffic:
-    """The traffic to a host in a run, with robots.txt and certificate probes."""
+    """The traffic to a host in a run, with robots.txt."""
 
     host: str
     requests: int

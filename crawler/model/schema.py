@@ -46,7 +46,7 @@ from extractors.wraps.rules import Confidence
 #: ``PRAGMA application_id`` of arkaudit's files ("ARKA"). Foreign SQLite files are refused and never changed.
 APPLICATION_ID = 0x41524B41
 #: ``PRAGMA user_version``, increased by every change to the tables below.
-SCHEMA_VERSION = 7
+SCHEMA_VERSION = 8
 
 #: The states of a run. A run that is "running" although no process has its store open has crashed.
 RUN_STATES = (RUNNING, FINISHED, INTERRUPTED, FAILED) = ("running", "finished", "interrupted", "failed")
@@ -274,7 +274,7 @@ observation = Table(
         "hops",
         JSON,
         "every request: url, method, at, status, location, address, elapsed_s (seconds), headers, error, "
-        "sent (true if anything was sent), body_bytes and body_sha256 (as transferred)",
+        "sent (true if anything was sent), body_bytes and body_sha256 (as transferred), certificate_fault",
         "list of hops",
     ),
     optional("media_type", Text, "media type of the answer"),
@@ -315,27 +315,6 @@ observation = Table(
     comment="One row per question with its answer; unique by run, request URL, question and attempt.",
 )
 
-tls_probe = Table(
-    "tls_probe",
-    tables,
-    key("tls_probe_id"),
-    reference("run_id", "run of the handshake"),
-    required("host", Text, "name of the host"),
-    required("port", Integer, "port of the handshake"),
-    required("at", Moment, "moment of the handshake; before the run if a result of the same day was reused"),
-    optional("trusted", Boolean, "whether the certificate is valid; missing if the handshake was not possible"),
-    required(
-        "reason", Text, "ok, expired, not-yet-valid, self-signed, unknown-issuer, wrong-host, or the failure's words"
-    ),
-    required(
-        "means", Text, "trusted authorities, and the route to the host if there was one", server_default=text("''")
-    ),
-    UniqueConstraint("run_id", "host", "port"),
-    Index("tls_probe_by_host", "host", "port", "at"),
-    comment="One row per host whose certificate was checked; unique by run, host and port. One handshake a day "
-    "(UTC) is enough for all runs of a store.",
-)
-
 pause = Table(
     "pause",
     tables,
@@ -360,12 +339,7 @@ host_traffic = Table(
     key("host_traffic_id"),
     reference("run_id", "run that sent the requests"),
     required("host", Text, "scheme, name and port of the host"),
-    required(
-        "requests",
-        Integer,
-        "all requests: questions, documents, redirects, attempts, robots.txt, the check of its certificate",
-        "requests",
-    ),
+    required("requests", Integer, "all requests: questions, documents, redirects, attempts, robots.txt", "requests"),
     required("failures", Integer, "requests without an answer", "requests"),
     required("interval_s", Float, "shortest interval between two requests, without back-off", "seconds"),
     optional("crawl_delay_s", Float, "interval that its robots.txt wants; missing without one", "seconds"),

@@ -1,6 +1,6 @@
 """The throttle: grants every connection to a host, and keeps the state of each host.
 
-Both spiders, robots.txt, redirects, retries, controls and certificate probes ask here before they connect.
+Both spiders, robots.txt, redirects, retries and controls ask here before they connect.
 `pacing.py` decides about a host; `host_files.py` shares its state with other audits.
 """
 

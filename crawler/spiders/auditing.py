@@ -100,15 +100,7 @@ class AuditSpider(scrapy.Spider):
     """A spider of a run in a store, which sends the requests on the run's frontier under its name."""
 
     def __init__(
-        self,
-        *,
-        store: Store,
-        run_id: int,
-        bounds: Bounds,
-        resolver: str,
-        patience: Patience,
-        probed_hosts: set[tuple[str, int]] | None = None,
-        **kwargs: Any,
+        self, *, store: Store, run_id: int, bounds: Bounds, resolver: str, patience: Patience, **kwargs: Any
     ) -> None:
         super().__init__(**kwargs)
         self.store = store
@@ -116,8 +108,6 @@ class AuditSpider(scrapy.Spider):
         self.resolver = resolver
         self.patience = patience
         self.store_failure: StoreUnwritable | None = None
-        self.probed_hosts = probed_hosts if probed_hosts is not None else set()
-        """Hosts whose certificate was checked in this run, by either spider."""
         self.frontier = Frontier(store, run_id, self.name)
         self.recorder = Recorder(store, run_id, on_failure=self._store_failed, redact=lambda item: self.redact(item))
         self.recorder.on_add = self.on_recorded

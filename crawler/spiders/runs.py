@@ -23,7 +23,6 @@ from crawler.model.observations import (
     Question,
     StoredMention,
     StoredUnresolvedMention,
-    TlsResult,
     Verdict,
 )
 from crawler.model.resolving import mention_url, resolver_of, without_inflection
@@ -241,7 +240,7 @@ def verdicts_of_run(
     shared = AnswerSets.from_observations(store.observations(run_id, SHARED))
     pages = store.repeated_pages(run_id)
     reached = store.reached_pages(run_id)
-    run_judge = RunJudge(shared, store.tls_results(run_id), background, asked, reached, pages, on_bug)
+    run_judge = RunJudge(shared, background, asked, reached, pages, on_bug)
     remaining = (target for target in asked if target[1] not in recorded)
     while batch := list(islice(remaining, _AT_A_TIME)):
         cases = [run_judge.case(ark, url) for ark, url in batch]
@@ -325,7 +324,6 @@ class RunJudge:
     def __init__(
         self,
         shared: AnswerSets,
-        tls: Iterable[TlsResult],
         background: Background | None,
         asked: Sequence[Target],
         reached: Mapping[str, ReachedPage],
@@ -342,7 +340,6 @@ class RunJudge:
             if len(addresses) == 1
         )
         """The number of objects that have a page at one address only, by the page's digest and the address."""
-        self._tls = {(result.host, result.port): result for result in tls}
         self._background = background or Background()
         self._on_bug = on_bug
         self._evidence = evidence_of_targets(asked, self._background.readings, self._background.declared)
@@ -415,7 +412,6 @@ class RunJudge:
             control_info=self._shared.control(ark, asked_url, Question.CONTROL_INFO),
             control_landing=self._shared.control_at_landing_host(answer),
             control_rendered=self._shared.control(ark, asked_url, Question.CONTROL_RENDERED),
-            tls=self._tls,
             neighbours=len(at_landing) - (ark.base in at_landing),
             copies=self._copies(answer_set),
             described=sorted(map(str, self._described[authority_of(written.final_url)] - {ark.base})),

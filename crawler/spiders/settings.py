@@ -69,12 +69,11 @@ EXTENSIONS = {
     "crawler.wire.middlewares.BodyBounds": 0,
     "crawler.pipelines.TrafficRecorder": 0,
 }
-ITEM_PIPELINES = {"crawler.pipelines.TlsProbePipeline": 200}
 COOKIES_ENABLED = False  # default True. ChainCookies keeps them within one chain of requests.
 DOWNLOAD_FAIL_ON_DATALOSS = False  # default True. A truncated body still has a status.
 DOWNLOAD_MAXSIZE = 0  # default 1 GiB, an exception without a status; BodyBounds ends long bodies instead.
 DOWNLOAD_WARNSIZE = 0  # default 32 MiB. BodyBounds warns.
-DOWNLOAD_VERIFY_CERTIFICATES = False  # the default: resolution is observed; a separate probe checks the certificate.
+DOWNLOAD_VERIFY_CERTIFICATES = False  # the default: a certificate's fault is a remark.
 TWISTED_DNS_RESOLVER = (
     "crawler.wire.endpoints.ReportingResolver"  # default is IPv4 only, and loses the reason of a failure.
 )
@@ -92,7 +91,7 @@ ARKAUDIT_RESOLVER = defaults.GLOBAL_RESOLVER
 ARKAUDIT_CONNECT_TO: list[str] = []  # HOST:PORT=ADDR:PORT
 ARKAUDIT_ONLY_ROUTED = False  # a name without a route fails, without a look-up
 ARKAUDIT_ALLOW_ADDRESSES: list[str] = []  # networks that the guard allows
-ARKAUDIT_CA_FILE: str | None = None  # certificates of authorities for the TLS probe
+ARKAUDIT_CA_FILE: str | None = None  # the authorities that `verifying_policy` trusts
 ARKAUDIT_CREDENTIALS = None  # crawler.wire.credentials.Credentials, for your own hosts
 ARKAUDIT_SIGNER = None  # an object whose headers(origin) sign each request; its text names the key
 ARKAUDIT_INTERVAL = defaults.INTERVAL_S

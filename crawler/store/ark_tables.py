@@ -1,6 +1,6 @@
 """The tables of a store about ARKs: observations, verdicts and status over time.
 
-Also certificates, pauses and traffic of hosts.
+Also pauses and traffic of hosts.
 """
 
 from __future__ import annotations
@@ -31,7 +31,6 @@ from crawler.model.observations import (
     Problem,
     Question,
     ServiceVerdict,
-    TlsResult,
     Verdict,
 )
 from crawler.model.outcomes import MementoOutcome
@@ -60,7 +59,7 @@ _OBSERVATIONS = select(schema.observation, *ARK_PARTS).join_from(schema.observat
 
 
 class ArkTables(Database):
-    """The tables of observations, verdicts, known problems, captures, certificates, pauses and traffic."""
+    """The tables of observations, verdicts, known problems, captures, pauses and traffic."""
 
     def _record_observations(self, connection: Connection, run_id: int, observations: Sequence[Observation]) -> None:
         """Record the new observations with one statement."""
@@ -163,25 +162,6 @@ class ArkTables(Database):
         for row in self.rows(query):
             pages[row.page_digest][ark_of(row).base].add(without_inflection(row.final_url))
         return pages
-
-    def tls_results(self, run_id: int) -> Iterator[TlsResult]:
-        """Return the results of the certificate probes in a run."""
-        query = select(schema.tls_probe).where(schema.tls_probe.c.run_id == run_id)
-        return (record_of(TlsResult, row) for row in self.rows(query))
-
-    def tls_result_of_day(self, host: str, port: int, *, day: str, means: str) -> TlsResult | None:
-        """Return the last result of a handshake with a host on a *day* (ISO 8601, UTC) in any run, by these *means*, or
-        None.
-        """
-        probe = schema.tls_probe.c
-        query = (
-            select(schema.tls_probe)
-            .where(probe.host == host, probe.port == port, probe.means == means, probe.trusted.is_not(None))
-            .where(probe.at.startswith(day))
-            .order_by(probe.at.desc())
-            .limit(1)
-        )
-        return next((record_of(TlsResult, row) for row in self.rows(query)), None)
 
     # -- verdicts, the status over time, and decisions
 

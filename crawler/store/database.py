@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import fields
-from functools import cache, partial
+from functools import cache
 from itertools import chain
 from pathlib import Path
 from typing import Any, TypeVar, get_type_hints
@@ -19,7 +19,7 @@ from sqlalchemy.exc import DatabaseError
 
 from crawler.history.latest import status_in
 from crawler.model import schema
-from crawler.model.observations import Hop, Observation, TlsResult
+from crawler.model.observations import Hop, Observation
 from crawler.store import StoreUnwritable
 from extractors.find import UnresolvedMention
 from extractors.mentions.mention import Mention
@@ -211,5 +211,4 @@ _READERS: tuple[tuple[str, Select[Any], Callable[[Any], object]], ...] = (
         ),
         status_in,
     ),
-    ("tls_probe", select(schema.tls_probe), partial(record_of, TlsResult)),
 )

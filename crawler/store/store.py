@@ -27,7 +27,7 @@ from crawler.history import latest
 from crawler.history.latest import rebuild
 from crawler.history.run_times import ahead_words, store_corrected_times
 from crawler.model import schema
-from crawler.model.observations import DocumentRecord, HostTraffic, Observation, Pause, TlsResult
+from crawler.model.observations import DocumentRecord, HostTraffic, Observation, Pause
 from crawler.model.schema import FINISHED, RUNNING
 from crawler.store import StoreDamaged, StoreUnopenable, StoreUnwritable
 from crawler.store.ark_tables import TRAFFIC_UPSERT, ArkTables
@@ -38,15 +38,11 @@ from crawler.store.frontier import DOCUMENTS, SettledEntry, add_requests, settle
 
 logger = logging.getLogger(__name__)
 
-Recordable = DocumentRecord | Observation | MementoRecord | TlsResult | Pause | HostTraffic | SettledEntry
+Recordable = DocumentRecord | Observation | MementoRecord | Pause | HostTraffic | SettledEntry
 
 _run = schema.run.c
 #: The statements that record rows as they are.
-_STATEMENTS = {
-    TlsResult: insert_if_new(schema.tls_probe),
-    Pause: insert_if_new(schema.pause),
-    HostTraffic: TRAFFIC_UPSERT,
-}
+_STATEMENTS = {Pause: insert_if_new(schema.pause), HostTraffic: TRAFFIC_UPSERT}
 
 
 @dataclass(frozen=True, slots=True)

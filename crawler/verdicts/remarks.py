@@ -2,30 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import pairwise
 from urllib.parse import unquote
 
 from crawler.answers.facts import AnswerFacts
 from crawler.model.crawl_requests import site_of
-from crawler.model.observations import Family, Hop, MetadataOutcome, Observation, TlsResult, Verdict
+from crawler.model.observations import Family, Hop, MetadataOutcome, Observation, Verdict
 from extractors.find import find_arks
 from extractors.model.documents import Finding
 from extractors.model.normalize import LABEL
-from extractors.model.urls import host_name_of, split_url
+from extractors.model.urls import host_name_of
 
 #: The numbers of redirects after which clients give up; many allow more (2020, 7.1.3).
 MOST_REDIRECTS: Mapping[int, str] = {5: "some libraries", 10: "many libraries", 20: "browsers", 50: "curl"}
-_TLS_WORDS: Mapping[str, str] = {
-    "expired": "has expired",
-    "not-yet-valid": "is not valid yet",
-    "self-signed": "is self-signed",
-    "unknown-issuer": "is signed by an unknown authority",
-    "wrong-host": "is for another host",
-}
-
-
-TlsResults = Mapping[tuple[str, int], TlsResult]
 
 
 def chain_remarks(answer: Observation) -> Iterator[str]:
@@ -59,33 +49,11 @@ def another_remarks(answer: AnswerFacts) -> Iterator[str]:
         yield f"it ends at another ARK's page of the same host: the page identifies itself as {answer.other_ark}"
 
 
-def tls_remarks(hops: Sequence[Hop], tls: TlsResults) -> Iterator[str]:
-    """Return the faults of the certificates of the hosts on the way, each host once. The object was still reached."""
-    hosts = set()
+def certificate_remarks(hops: Iterable[Hop]) -> Iterator[str]:
+    """Return the faults of the certificates of the hosts on the way, which were accepted nevertheless."""
     for hop in hops:
-        if _scheme(hop.url) != "https":
-            continue
-        host = (host_name_of(hop.url), split_url(hop.url).port or 443)
-        result = tls.get(host)
-        if result is None or host in hosts:
-            continue
-        hosts.add(host)
-        if result.is_late:
-            yield f"certificate not probed: {host[0]} did not send it in time, so nothing is known about it"
-        if result.trusted is False:
-            yield f"the certificate of {host[0]} {_TLS_WORDS.get(result.reason, 'is not valid')} ({result.reason})"
-
-
-def plain_remarks(hops: Sequence[Hop], tls: TlsResults) -> Iterator[str]:
-    """Remark that a host was requested by plain http although https works, each host once."""
-    answered = [hop.url for hop in hops if hop.status is not None]
-    secure = {host_name_of(url) for url in answered if _scheme(url) == "https"}
-    for host in dict.fromkeys(
-        host_name_of(url) for url in answered if _scheme(url) == "http" and split_url(url).port in (None, 80)
-    ):
-        result = tls.get((host, 443))
-        if result is not None and result.trusted and host not in secure:
-            yield f"https works: the certificate of {host} is valid, but it was requested by plain http"
+        if hop.certificate_fault:
+            yield f"the certificate of {host_name_of(hop.url)} {hop.certificate_fault}"
 
 
 def is_resolvers(hop: Hop, following: Hop) -> bool:

@@ -33,7 +33,7 @@ from crawler.verdicts.access import OBJECT_RULES, is_app_shell, judge_rendered
 from crawler.verdicts.commitment import COMMITMENT_RULES, CommitmentFacts, about_policy
 from crawler.verdicts.controls import facts_at_landing
 from crawler.verdicts.inflection import judge_inflections
-from crawler.verdicts.remarks import TlsResults, another_remarks, chain_remarks, plain_remarks, tls_remarks
+from crawler.verdicts.remarks import another_remarks, certificate_remarks, chain_remarks
 from crawler.verdicts.rules import RuleGroup, RuleTable, VerdictRule, always
 from extractors.model.ark import Ark
 from extractors.model.naan import RegistryEntry
@@ -159,8 +159,6 @@ class VerdictContext:
     """The landing host's answer to a name that can't exist."""
     control_rendered: AnswerFacts | None = None
     """The same as *control*, rendered by a browser."""
-    tls: TlsResults = field(default_factory=dict)
-    """The results of certificate probes, by host and port."""
     neighbours: int = 0
     """The number of ARKs of other objects that ended at the same URL."""
     copies: Mapping[str, int] = field(default_factory=dict)
@@ -383,10 +381,7 @@ def _remarks(answers: AnswersByQuestion, access: ObjectAccess, around: VerdictCo
         yield WAYS[access.way][1]
     yield from chain_remarks(answer)
     yield from another_remarks(access.answer)
-    yield from plain_remarks(answer.hops, around.tls)
-    yield from tls_remarks(asked.hops, around.tls)
-    if access.way is not Question.OBJECT:
-        yield from tls_remarks(answer.hops, around.tls)
+    yield from certificate_remarks((*asked.hops, *answer.hops))
     is_explained = access.verdict.outcome is ObjectOutcome.EXPLAINED and access.answer.is_success
     if is_explained and ObjectFacts(access.answer).regional is None:
         yield f"withdrawn without 410: the page that explains this has the status {answer.status}"

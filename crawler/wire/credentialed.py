@@ -24,7 +24,7 @@ from twisted.web.iweb import IPolicyForHTTPS
 from zope.interface import implementer
 
 from crawler.answers.mementos import MementoRecord
-from crawler.model.observations import DocumentRecord, HostTraffic, Observation, Pause, TlsResult
+from crawler.model.observations import DocumentRecord, HostTraffic, Observation, Pause
 from crawler.politeness.throttle import HostThrottle, throttle_of
 from crawler.wire.credentials import Credential, Credentials, proxy_credential
 from crawler.wire.handlers import ExactDownloadHandler
@@ -205,7 +205,7 @@ class RecordRedactor:
                 way = None if item.redirected_from is None else self(item.redirected_from)
                 cleaned = quiet.record(item, kept=frozenset({"settles", "redirected_from"}))
                 return cleaned if way is item.redirected_from else replace(cleaned, redirected_from=way)
-            case Pause() | HostTraffic() | TlsResult():
+            case Pause() | HostTraffic():
                 return quiet.record(item)
         return item
 

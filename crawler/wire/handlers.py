@@ -298,8 +298,8 @@ class ExactScrapyAgent(_ScrapyAgent):
         return result
 
     def _cb_bodydone(self, result: Any, url: str) -> Response:
-        if result.get("ip_address") is None:  # Scrapy omits it if the body isn't read
-            result["ip_address"] = getattr(result["txresponse"], "_scrapy_ip_address", None)
+        for name in ("certificate", "ip_address"):  # Scrapy omits them if the body isn't read
+            result.setdefault(name, getattr(result["txresponse"], f"_scrapy_{name}", None))
         return super()._cb_bodydone(result, url)
 
     def answer_so_far(self, request: Request) -> Response | None:
@@ -312,6 +312,7 @@ class ExactScrapyAgent(_ScrapyAgent):
             self._headers_from_twisted_response(self._txresponse),
             body=self._reader._bodybuf.getvalue() if self._reader is not None else b"",
             flags=[BODY_TIMEOUT],
+            certificate=getattr(self._txresponse, "_scrapy_certificate", None),
             ip_address=getattr(self._txresponse, "_scrapy_ip_address", None),
         )
 

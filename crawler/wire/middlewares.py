@@ -10,6 +10,7 @@ import hashlib
 import logging
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from typing import Any, Self
 
 from scrapy import Request, Spider, signals
@@ -18,6 +19,9 @@ from scrapy.downloadermiddlewares.httpcompression import HttpCompressionMiddlewa
 from scrapy.exceptions import IgnoreRequest, StopDownload
 from scrapy.http import Headers, Response
 from scrapy.http.cookies import CookieJar
+from service_identity import CertificateError, VerificationError
+from service_identity.cryptography import verify_certificate_hostname, verify_certificate_ip_address
+from twisted.internet.abstract import isIPAddress, isIPv6Address
 
 from crawler.answers.answer import REDIRECT_BYTES, is_textual
 from crawler.answers.quirks import quirks
@@ -28,6 +32,7 @@ from crawler.politeness.throttle import HostGivenUp
 from crawler.wire.failures import UNDECODABLE, UNPACKED_IN_PART, failure_kind, failure_text
 from extractors.archives.compression import MOST_CODINGS, PIECE_BYTES, Compression, DecompressedStream, SizeBudget
 from extractors.model.formats import parse_content_type
+from extractors.model.urls import split_url
 
 logger = logging.getLogger(__name__)
 
@@ -118,6 +123,7 @@ class HopRecorder(CrawlerPart):
             },
             body_bytes=len(response.body),
             body_sha256=hashlib.sha256(response.body).hexdigest() if response.body else None,
+            certificate_fault=certificate_fault(response),
         )
         _log_hop(hop)
         hops = (*request.meta.get("hops", ()), hop)
@@ -192,6 +198,28 @@ def _refresh_of(response: Response) -> str | None:
     from crawler.answers.answer_pages import redirect_in_page  # with beautifulsoup4, when it is needed
 
     return redirect_in_page(response.body, charset, headers.get("Refresh", ""))
+
+
+def certificate_fault(response: Response) -> str | None:
+    """Return the fault of the certificate that came with an answer over https, in words; None without one.
+
+    Its dates and names are compared; the signature of its authority is not verified.
+    """
+    url = split_url(response.url)
+    if response.certificate is None or url.scheme != "https":  # plain http may have the certificate of a proxy
+        return None
+    certificate, moment = response.certificate.original.to_cryptography(), datetime.now(UTC)
+    if certificate.not_valid_after_utc < moment:
+        return "has expired"
+    if certificate.not_valid_before_utc > moment:
+        return "is not valid yet"
+    is_address = isIPAddress(url.hostname) or isIPv6Address(url.hostname)
+    verify = verify_certificate_ip_address if is_address else verify_certificate_hostname
+    try:
+        verify(certificate, url.hostname)
+    except (CertificateError, VerificationError):
+        return "is for another host"
+    return None
 
 
 def _log_hop(hop: Hop) -> None:

@@ -99,7 +99,7 @@ def link(text: str) -> str | None:
 
 #: Headings that do not follow from the name of the column.
 _HEADINGS = {"family": "family of the URL", "ark_family": "family of the ARK"}
-_WORDS = {"ark": "ARK", "arks": "ARKs", "http": "HTTP", "naan": "NAAN", "tls": "TLS", "url": "URL"}
+_WORDS = {"ark": "ARK", "arks": "ARKs", "http": "HTTP", "naan": "NAAN", "url": "URL"}
 
 
 def heading(name: str) -> str:

@@ -33,7 +33,6 @@ from crawler.model.schema import (
     observation,
     pause,
     run,
-    tls_probe,
     verdict,
 )
 from crawler.store import StoreUnopenable
@@ -82,7 +81,6 @@ from reports.store.selections import (
     REGISTERED,
     RUN,
     STANDINGS,
-    TLS,
     TRAFFIC,
     VERDICTS,
     load,
@@ -115,7 +113,6 @@ class Frames:
     """One row per hop of an observation, joined by `observation_id`."""
     fetches: pd.DataFrame
     """One row per hop of the request for a document."""
-    tls: pd.DataFrame
     pauses: pd.DataFrame
     """One row per time that a host asked this run to pause."""
     traffic: pd.DataFrame
@@ -313,7 +310,6 @@ def _frames(
         observations=observations,
         hops=hops,
         fetches=fetches,
-        tls=load_rows(TLS, tls_probe.c.run_id == run_id),
         pauses=load_rows(PAUSES, pause.c.run_id == whole_run),
         traffic=load_rows(TRAFFIC, host_traffic.c.run_id == whole_run),
         verdicts=verdicts,

@@ -33,7 +33,6 @@ from crawler.model.schema import (
     observation,
     pause,
     run,
-    tls_probe,
     verdict,
 )
 from extractors.model.documents import Role
@@ -152,7 +151,6 @@ OBSERVATIONS = select_columns(
 )
 #: The requests for documents.
 FETCHES = select_columns(document, "document_id", "outcome", document=document.c.url, hops=document.c.hops)
-TLS = select_columns(tls_probe, "host", "port", "reason")
 PAUSES = select_columns(pause)
 TRAFFIC = select_columns(host_traffic)
 VERDICTS = select_columns(

@@ -15,7 +15,6 @@ from crawler.model.observations import (
 )
 from crawler.model.resolving import REFUSING_STATUSES
 from extractors.model.naan import SHARED_NAANS
-from extractors.model.urls import authority_of
 from reports.store.frames import Frames
 from reports.store.typed_columns import JOINT
 from reports.tables.ark_statuses import (
@@ -87,15 +86,11 @@ def resolvers(frames: Frames) -> pd.DataFrame:
     urls = sent_hops(frames, ["url"])["url"]
     is_plain = ~urls.str.match("https:", case=False).astype("boolean")
     http_only = is_plain.groupby(hosts_of(urls)).all()
-    addresses = zip(frames.tls["host"], frames.tls["port"], strict=True)
-    probed = [authority_of(f"https://{name}:{port}") for name, port in addresses]
-    certificates = pd.DataFrame({"host": pd.Series(probed, dtype="str"), "tls": frames.tls["reason"]})
     asked = asked.assign(
         role="resolver",
         mean_redirects=_mean_redirects(asked, asks, asks["request_url"]),
         http_only=asked["host"].map(http_only).astype("boolean"),
     )
-    asked = asked.merge(certificates, on="host", how="left")
     ended = verdicts[verdicts["final_url"].notna()]
     landed = _by_host(ended, "landed", resolvers=("asked", _MOST), naans=("naan", _MOST))
     landed = landed.assign(role="landing", mean_redirects=_mean_redirects(landed, ended, ended["final_url"]))
@@ -200,7 +195,7 @@ def hosts(frames: Frames) -> pd.DataFrame:
             mean_s=("elapsed_s", "mean"),
         )
     )
-    # A host contacted only for its robots.txt or its certificate counts as well.
+    # A host contacted only for its robots.txt counts as well.
     was_asked = frames.traffic["requests"].fillna(0).gt(0) | frames.traffic["given_up"].notna()
     traffic = frames.traffic[was_asked]
     treatment = traffic.groupby(hosts_of(traffic["host"])).agg(

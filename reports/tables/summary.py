@@ -159,7 +159,7 @@ def _question_measures(frames: Frames) -> Iterator[Measure]:
     sent = (asks["request_count"] - is_held_back).clip(lower=0).sum()
     is_held_back = documents["outcome"].isin(HELD_BACK)
     sent += (documents["request_count"] - is_held_back).clip(lower=0).sum()
-    note = "For documents and for ARKs, redirects included; without robots.txt and certificate probes."
+    note = "For documents and for ARKs, redirects included; without robots.txt."
     yield REQUESTS_SENT, int(sent), note
 
 

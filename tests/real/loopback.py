@@ -123,8 +123,6 @@ class RawServer:
         self.heads: list[str] = []
         self.times: list[float] = []
         """Arrival of each request in monotonic seconds, by the kernel's clock for packets."""
-        self.handshakes: list[float] = []
-        """Arrival of the first bytes of each connection that brought no request."""
 
     def __enter__(self) -> Self:
         self._listener = _timed_server(self._address)
@@ -155,7 +153,7 @@ class RawServer:
         try:
             with connection:
                 connection.settimeout(20)
-                first_at = arrived_at = arrival(connection)
+                arrived_at = arrival(connection)
                 if self._context:
                     connection = self._context.wrap_socket(connection, server_side=True)
                 head = b""
@@ -163,7 +161,6 @@ class RawServer:
                     arrived_at = arrival(connection)
                     received = connection.recv(65536)
                     if not received:
-                        self.handshakes.append(first_at)
                         return
                     head += received
                 text = head.decode("latin-1")

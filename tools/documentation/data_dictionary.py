@@ -50,17 +50,7 @@ _DATASETS = """## Datasets
 Datasets are Parquet, with many files for each table; [dataset.md](dataset.md) explains which files belong to it.
 """
 #: Stored tables that arkaudit needs for itself: the page leaves out their columns.
-INTERNAL_TABLES = (
-    "tls_probe",
-    "pause",
-    "host_traffic",
-    "memento",
-    "frontier",
-    "outlinks",
-    "assessment",
-    "policy",
-    "delivery",
-)
+INTERNAL_TABLES = ("pause", "host_traffic", "memento", "frontier", "outlinks", "assessment", "policy", "delivery")
 _INTERNAL_NAMES = ", ".join(f"`{name}`" for name in INTERNAL_TABLES)
 _STORED = f"""## Stores
 

@@ -211,23 +211,6 @@ def test_the_registry_is_not_fetched_from_inside(private: Private, tmp_path: Pat
     assert private.connections == 0
 
 
-def test_the_tls_probe_does_not_get_inside_by_rebinding(private: Private, tmp_path: Path) -> None:
-    authority = trustme.CA()
-    with RawServer(
-        lambda _: reply(body="x"), address="127.0.0.2", tls=authority.issue_cert("rebinding.example")
-    ) as public:
-        # The spider gets the public address; the probe looks the name up by itself, and gets another.
-        names = {"rebinding.example": [["127.0.0.2"], ["127.0.0.1"]]}
-        done = with_names(
-            names, "check", *QUICK, "--allow-address", "127.0.0.2/32", "--store", tmp_path / "a.db",
-            f"https://rebinding.example:{public.port}/{ARK}",
-        )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    assert select(tmp_path / "a.db", "select trusted, reason from tls_probe") == [
-        (None, "not probed: 127.0.0.1 is a loopback address")
-    ]
-
-
 def test_route_allows_only_its_own_host() -> None:
     with RawServer(an_object) as server:
         routed = ("--connect-to", f"r.example:80=127.0.0.1:{server.port}")
@@ -262,15 +245,11 @@ def test_each_hop_goes_through_the_proxy_of_its_own_scheme_and_host() -> None:
         assert not any("Proxy-Authorization" in head for head in landing.heads)
 
 
-def test_the_tls_probe_does_not_go_round_a_proxy(tmp_path: Path) -> None:
-    leaf = trustme.CA().issue_cert("r.example")
+def test_certificate_of_a_host_is_seen_through_a_proxy() -> None:
+    leaf = trustme.CA().issue_cert("another.example")
     with RawServer(an_object, tls=leaf) as host, tunnel_to(host.port) as (port, lines):
-        done = with_names(
-            {}, "check", *QUICK, "--store", tmp_path / "a.db", f"https://r.example/{ARK}",
-            https_proxy=f"http://127.0.0.1:{port}",
-        )  # fmt: skip
-    assert outcomes(json_lines(done.stdout)) == ["resolved"]
+        done = with_names({}, "check", *QUICK, f"https://r.example/{ARK}", https_proxy=f"http://127.0.0.1:{port}")
+    [row] = json_lines(done.stdout)
+    assert outcomes([row]) == ["resolved"]
+    assert row["remarks"] == ["the certificate of r.example is for another host"]
     assert set(lines) == {"CONNECT r.example:443 HTTP/1.1"}
-    assert select(tmp_path / "a.db", "select host, trusted, reason from tls_probe") == [
-        ("r.example", None, "not probed: requests go through a proxy")
-    ]

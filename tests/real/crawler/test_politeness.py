@@ -13,16 +13,12 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from itertools import pairwise
 from pathlib import Path
-from threading import Event, Thread
 
 import pytest
 import trustme
-from scrapy.crawler import Crawler
 
 from arkaudit.configuration.config_files import ConfigError, load
-from crawler.pipelines import TlsProbePipeline
 from crawler.politeness.pacing import Allowance
-from crawler.spiders.auditing import AuditSpider
 from tests.real.interrupted import Command
 from tests.real.loopback import (
     ON_LOOPBACK,
@@ -52,15 +48,13 @@ def robots(rules: str) -> bytes:
 
 
 def shortest_gap(server: RawServer) -> float:
-    moments = sorted([*server.times, *server.handshakes])
-    return min(later - earlier for earlier, later in pairwise(moments))
+    return min(later - earlier for earlier, later in pairwise(server.times))
 
 
 @pytest.mark.promise
 def test_no_host_is_asked_sooner_than_it_wants_by_anything_that_a_run_does(tmp_path: Path) -> None:
-    """Both spiders, robots.txt, redirects, attempts, controls and the probe of a certificate, all in one run."""
+    """Both spiders, robots.txt, redirects, attempts and controls, all in one run."""
     authority = trustme.CA()
-    authority.cert_pem.write_to_path(str(tmp_path / "ca.pem"))
 
     def page(target: str) -> bytes:
         if target == "/busy" and site.targets.count("/busy") == 1:
@@ -84,7 +78,7 @@ def test_no_host_is_asked_sooner_than_it_wants_by_anything_that_a_run_does(tmp_p
         config.write_text("[resolve]\nlegacy_inflections = false\n")
         done = run_command(
             "run", "-c", config, "--delay", str(INTERVAL_S), "--backoff", "0.9", "--only-routed",
-            "--ca-file", tmp_path / "ca.pem", "--store", tmp_path / "a.db", "http://s.example/",
+            "--store", tmp_path / "a.db", "http://s.example/",
             *(f"--connect-to={host}=127.0.0.1:{server.port}" for host, server in hosts.items()),
         )  # fmt: skip
         assert done.returncode == 0, done.stderr
@@ -97,9 +91,8 @@ def test_no_host_is_asked_sooner_than_it_wants_by_anything_that_a_run_does(tmp_p
         assert resolver.times[refused + 1] - resolver.times[refused] >= 0.9 - TOLERANCE_S, "429"
         assert len(landing.times) >= 4
         assert shortest_gap(landing) >= 0.5 - TOLERANCE_S, "Request-rate"
-        assert len(secure.handshakes) == 1, "the probe"
         assert shortest_gap(secure) >= INTERVAL_S - TOLERANCE_S
-        sent = {host: len(server.times) + len(server.handshakes) for host, server in hosts.items()}
+        sent = {host: len(server.times) for host, server in hosts.items()}
     store = tmp_path / "a.db"
     assert select(store, "select host, asked_s, is_kept from pause") == [("http://s.example", 2.0, 1)]
     assert dict(select(store, "select host, requests from host_traffic")) == {
@@ -352,26 +345,6 @@ def test_allowed_hosts_follow_from_the_configuration(tmp_path: Path) -> None:
     assert [config.allowance(host) for host in hosts] == [
         Allowance(0.5, 2), Allowance(0.1, 1), Allowance(1.0, 1), Allowance(1.0, 1)
     ]  # fmt: skip
-
-
-def test_interval_after_a_probe_counts_from_the_end_of_its_handshake() -> None:
-    has_greeted = Event()
-
-    def refuse(listener: socket.socket) -> None:
-        connection, _ = listener.accept()
-        with connection:
-            connection.recv(1)
-            has_greeted.set()
-
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        port = listener.getsockname()[1]
-        routes = [f"r.example:443=127.0.0.1:{port}"]
-        crawler = Crawler(AuditSpider, {"ARKAUDIT_CONNECT_TO": routes, "DOWNLOAD_TIMEOUT": 60})
-        pipeline = TlsProbePipeline(crawler)
-        Thread(target=refuse, args=(listener,), daemon=True).start()
-        reports: list[bool] = []
-        asyncio.run(pipeline._probe("r.example", 443, lambda: reports.append(has_greeted.is_set())))
-    assert reports == [False, True]
 
 
 HOLDER = """

@@ -287,7 +287,7 @@ class Slow:
         return item
 
 sys.modules["slow"] = types.SimpleNamespace(Slow=Slow)
-crawler.spiders.settings.ITEM_PIPELINES = {**crawler.spiders.settings.ITEM_PIPELINES, "slow.Slow": 1}
+crawler.spiders.settings.ITEM_PIPELINES = {"slow.Slow": 1}
 main()
 """
 

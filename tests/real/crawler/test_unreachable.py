@@ -1,19 +1,13 @@
 """Failures over real sockets, each with its own outcome and a clear reason."""
 
-import datetime
 import socket
-import sqlite3
 import struct
 from collections.abc import Callable
 from contextlib import suppress
-from pathlib import Path
 from typing import Any
 
 import pytest
 import trustme
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
 
 from tests.real.loopback import (
     ON_LOOPBACK,
@@ -23,7 +17,6 @@ from tests.real.loopback import (
     outcomes,
     reply,
     run_command,
-    select,
     serve_connections,
 )
 
@@ -140,59 +133,17 @@ def test_kinds_of_name_lookup_failures_are_distinguished() -> None:
     assert done.stderr == ""
 
 
-def test_a_host_that_has_ipv6_only_works(tmp_path: Path) -> None:
-    authority = trustme.CA()
-    authority.cert_pem.write_to_path(str(tmp_path / "ca.pem"))
-    with RawServer(lambda _: PAGE, address="::1", tls=authority.issue_cert("six.example", "::1")) as server:
+def test_a_host_that_has_ipv6_only_works() -> None:
+    with RawServer(lambda _: PAGE, address="::1", tls=trustme.CA().issue_cert("six.example", "::1")) as server:
         literal, named = check_rows(
-            "--allow-address", "::1", "--ca-file", tmp_path / "ca.pem", "--store", tmp_path / "a.db",
-            "--connect-to", f"six.example:443=[::1]:{server.port}",
+            "--allow-address", "::1", "--connect-to", f"six.example:443=[::1]:{server.port}",
             f"{server.url}/ark:/12x45/x5", "https://six.example/ark:/12x45/x5",
         )  # fmt: skip
         assert {f"Host: [::1]:{server.port}", "Host: six.example"} <= {
             line for head in server.heads for line in head.split("\r\n")
         }
     assert [row["hops"][-1]["address"] for row in (literal, named)] == ["::1", "::1"]
-    with sqlite3.connect(tmp_path / "a.db") as raw:
-        probed = set(raw.execute("select host, reason from tls_probe"))
-    assert probed == {("::1", "ok"), ("six.example", "ok")}
-
-
-def self_signed(folder: Path, *, days: tuple[int, int]) -> trustme.LeafCert:
-    """Return a self-signed certificate, valid between the given numbers of days from now."""
-    now, key = datetime.datetime.now(datetime.UTC), ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "n2t.net")])
-    certificate = (
-        x509.CertificateBuilder()
-        .subject_name(name)
-        .issuer_name(name)
-        .public_key(key.public_key())
-        .serial_number(x509.random_serial_number())
-        .not_valid_before(now + datetime.timedelta(days=days[0]))
-        .not_valid_after(now + datetime.timedelta(days=days[1]))
-        .add_extension(x509.SubjectAlternativeName([x509.DNSName("n2t.net")]), critical=False)
-        .sign(key, hashes.SHA256())
-    )
-    pem = serialization.Encoding.PEM
-    private = key.private_bytes(pem, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
-    return trustme.LeafCert(private, certificate.public_bytes(pem), [])
-
-
-def test_self_signed_certificate_differs_from_unknown_issuer(tmp_path: Path) -> None:
-    with RawServer(lambda _: PAGE, tls=self_signed(tmp_path, days=(-10, 10))) as server:
-        [row] = check_rows(
-            "--connect-to", f"n2t.net:443=127.0.0.1:{server.port}", "--store", tmp_path / "a.db", "ark:/12x45/x5"
-        )
-    assert row["hops"][-1]["status"] == 200
-    assert select(tmp_path / "a.db", "select reason from tls_probe") == [("self-signed",)]
-
-
-def test_a_host_without_a_handshake_is_probed_for_the_reason(tmp_path: Path) -> None:
-    with serve_connections(speak_no_http) as port:
-        check_rows(*ONCE, "--store", tmp_path / "a.db", f"https://127.0.0.1:{port}/ark:/12x45/x5")
-    [(trusted, reason)] = select(tmp_path / "a.db", "select trusted, reason from tls_probe")
-    assert trusted is None
-    assert reason.startswith("no handshake: ")
+    assert [row["remarks"] for row in (literal, named)] == [[], []]
 
 
 def test_only_results_are_printed_about_certificates() -> None:

@@ -1,6 +1,5 @@
 """Requests on the wire, read from raw sockets: a guard of the download handler's private seam."""
 
-import datetime
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
@@ -132,32 +131,6 @@ def test_a_route_leaves_url_and_host_header_as_written(authority: trustme.CA, ca
         )
         assert row["final_url"] == "https://n2t.net/ark:/12x45/x5"
         assert all("Host: n2t.net\r\n" in head for head in server.heads)
-
-
-@pytest.mark.parametrize(
-    ("reason", "name", "days_left", "known"),
-    [
-        ("ok", "n2t.net", 10, True),
-        ("expired", "n2t.net", -1, True),
-        ("wrong-host", "another.example", 10, True),
-        ("unknown-issuer", "n2t.net", 10, False),
-    ],
-)
-def test_a_certificate_is_looked_at_and_the_object_is_observed_all_the_same(
-    reason: str, name: str, days_left: int, known: bool, tmp_path: Path
-) -> None:
-    now = datetime.datetime.now(datetime.UTC)
-    dates = {"not_before": now - datetime.timedelta(days=20), "not_after": now + datetime.timedelta(days=days_left)}
-    authority, stranger = trustme.CA(), trustme.CA()
-    authority.cert_pem.write_to_path(str(tmp_path / "ca.pem"))
-    certificate = (authority if known else stranger).issue_cert(name, **dates)
-    with RawServer(lambda _: PAGE, tls=certificate) as server:
-        [row] = check_rows(
-            "--connect-to", f"n2t.net:443=127.0.0.1:{server.port}", "--ca-file", tmp_path / "ca.pem",
-            "--store", tmp_path / "audit.db", "ark:/12x45/x5",
-        )  # fmt: skip
-    assert row["final_url"] == "https://n2t.net/ark:/12x45/x5"
-    assert select(tmp_path / "audit.db", "select host, port, reason from tls_probe") == [("n2t.net", 443, reason)]
 
 
 def test_a_name_without_a_route_fails_closed() -> None:

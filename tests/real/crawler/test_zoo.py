@@ -90,11 +90,3 @@ def _target(url: str) -> str:
 
 def test_objects_are_asked_for_by_get(visit: Visit) -> None:
     assert {seen.method for seen in visit.requests} == {"GET"}
-
-
-@pytest.mark.parametrize(
-    "animal", [each for each in ANIMALS if each.tls not in (None, "none")], ids=lambda each: each.name
-)
-def test_a_certificate_has_its_reason(animal: Animal, visit: Visit) -> None:
-    found = select(visit.store, "select reason from tls_probe where host = ?", (animal.host,))
-    assert found == [(animal.tls,)]

@@ -146,12 +146,6 @@ def test_examples_and_tests_are_recorded_and_never_requested(demo: DemoRun) -> N
     assert not any("12345" in target or "99999" in target for _, target in demo.requests)
 
 
-def test_certificates_are_probed_during_the_crawl(demo: DemoRun) -> None:
-    reasons = dict(demo.rows("select host, reason from tls_probe"))
-    assert reasons["n2t.net"] == "ok"
-    assert set(reasons.values()) == {"ok"}
-
-
 def test_the_main_table_is_printed_and_the_page_holds_the_chart(demo: DemoRun) -> None:
     assert "NAAN" in demo.output
     page = (demo.report / "index.html").read_text("utf-8")

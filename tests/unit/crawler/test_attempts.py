@@ -1,21 +1,14 @@
 """Whether and when a question is asked again: a table, and the forms of a Retry-After."""
 
-import asyncio
-from collections.abc import Callable
-from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scrapy import Spider
-from scrapy.crawler import Crawler
 
 from crawler.model.addresses import AddressGuard, Routes
-from crawler.model.observations import NOT_IN_TIME, ChainEnd, Hop, Observation, Question, TlsResult
+from crawler.model.observations import ChainEnd, Hop, Observation, Question
 from crawler.model.resolving import LONGEST_PAUSE_S, Patience, attempt_wait_s, retry_after_s
-from crawler.pipelines import TlsProbePipeline, not_probed
-from crawler.verdicts.remarks import tls_remarks
 from crawler.wire.endpoints import GuardedEndpoint, LookUpNotBegun, NameNotFound, NameServerSilent
 from crawler.wire.failures import failure_kind, failure_text
 from crawler.wire.middlewares import exception_names, failure_words
@@ -116,32 +109,3 @@ def test_an_address_is_no_name_to_look_up() -> None:
         else:
             endpoint.connect(None)
     assert connected == [("192.0.2.7", 80), ("2001:db8::7", 80)]
-
-
-@pytest.mark.parametrize(("late", "probes", "trusted"), [(0, 1, True), (1, 2, True), (2, 3, True), (9, 3, None)])
-def test_a_certificate_that_was_not_seen_in_time_is_looked_at_again(
-    late: int, probes: int, trusted: bool | None
-) -> None:
-    results = [not_probed("r.example", 443, NOT_IN_TIME)] * late + [TlsResult("r.example", 443, True, "ok", NOON)]
-
-    class Late(TlsProbePipeline):
-        def __init__(self) -> None:
-            self.probes = 0
-            self._crawler = Crawler(Spider, {"ARKAUDIT_INTERVAL": 0})
-            self._crawler.spider = cast("Spider", SimpleNamespace(is_stopping=False))
-
-        async def _probe(self, host: str, port: int, on_sent: Callable[[], None]) -> TlsResult:
-            self.probes += 1
-            return results[self.probes - 1]
-
-    pipeline = Late()
-    assert asyncio.run(pipeline._probe_repeatedly("r.example", 443)).trusted is trusted
-    assert pipeline.probes == probes
-
-
-def test_unseen_certificate_is_reported() -> None:
-    hops = [Hop("https://r.example/x", "GET", NOON, 200)]
-    late = not_probed("r.example", 443, NOT_IN_TIME)
-    [remark] = tls_remarks(hops, {("r.example", 443): late})
-    assert remark.startswith("certificate not probed")
-    assert not list(tls_remarks(hops, {("r.example", 443): not_probed("r.example", 443, "the name has no route")}))

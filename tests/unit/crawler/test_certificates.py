@@ -1,52 +1,48 @@
-"""Results of certificate probes in a store: which are reused on the same day."""
+"""The fault of a host's certificate, as it came with an answer."""
 
-from pathlib import Path
-from typing import Any
+from datetime import UTC, datetime, timedelta
 
 import pytest
+import trustme
+from scrapy.http import Response
+from twisted.internet.ssl import Certificate
 
-from crawler.model.observations import TlsResult
-from crawler.store.store import Store
-from tests.real.loopback import RawServer, check_rows
+from crawler.wire.middlewares import certificate_fault
 
-ARK = "https://library.example/ark:/12x45/x5"
+AUTHORITY = trustme.CA()
+URL = "https://library.example/ark:12x45/x5"
 
 
-def check(server: RawServer, folder: Path, ca: str = "ca.pem") -> dict[str, Any]:
-    route = f"--connect-to=library.example:443=127.0.0.1:{server.port}"
-    [row] = check_rows(route, "--ca-file", folder / ca, "--store", folder / "a.db", ARK)
-    return row
+def leaf(*names: str, days: tuple[int, int] = (-20, 10)) -> bytes:
+    """Return the PEM of a certificate for *names*, valid between the given numbers of days from now."""
+    start, end = (datetime.now(UTC) + timedelta(days=day) for day in days)
+    return AUTHORITY.issue_cert(*names, not_before=start, not_after=end).cert_chain_pems[0].bytes()
+
+
+def fault(pem: bytes, url: str) -> str | None:
+    return certificate_fault(Response(url, certificate=Certificate.loadPEM(pem)))  # type: ignore[no-untyped-call]
 
 
 @pytest.mark.parametrize(
-    ("kept", "day"),
+    ("pem", "url", "words"),
     [
-        (TlsResult("a.example", 443, True, "ok", "2026-11-20T23:59:59.999+00:00", "x"), "2026-11-21"),
-        (TlsResult("a.example", 443, None, "not probed: timeout", "2026-11-20T10:00:00.000+00:00", "x"), "2026-11-20"),
-        (TlsResult("a.example", 8443, True, "ok", "2026-11-20T10:00:00.000+00:00", "x"), "2026-11-20"),
-        (TlsResult("b.example", 443, True, "ok", "2026-11-20T10:00:00.000+00:00", "x"), "2026-11-20"),
-        (TlsResult("a.example", 443, True, "ok", "2026-11-20T10:00:00.000+00:00", "y"), "2026-11-20"),
+        pytest.param(leaf("library.example"), URL, None, id="valid"),
+        pytest.param(
+            leaf("*.library.example"), "https://n2t.library.example/", None, id="valid for all names of a domain"
+        ),
+        pytest.param(leaf("127.0.0.1"), "https://127.0.0.1:8443/", None, id="valid for an address"),
+        pytest.param(leaf("::1"), "https://[::1]/", None, id="valid for an address of version 6"),
+        pytest.param(leaf("127.0.0.2"), "https://127.0.0.1/", "is for another host", id="for another address"),
+        pytest.param(leaf("another.example"), URL, "is for another host", id="for another name"),
+        pytest.param(leaf("library.example", days=(-9, -1)), URL, "has expired", id="expired"),
+        pytest.param(leaf("library.example", days=(1, 9)), URL, "is not valid yet", id="from tomorrow on"),
+        pytest.param(AUTHORITY.cert_pem.bytes(), URL, "is for another host", id="without names"),
+        pytest.param(leaf("proxy.example"), "http://library.example/", None, id="of a proxy, for plain http"),
     ],
-    ids=["of the day before", "a failed probe", "of another port", "of another host", "by other means"],
 )
-def test_probe_results_that_are_not_reused(kept: TlsResult, day: str) -> None:
-    with Store.open(None) as store:
-        run = store.begin_run(
-            command="check", at="2026-11-20T11:00:00.000+00:00", version="", resolver="", user_agent="", seeds=[]
-        )
-        store.record(run, [kept])
-        assert store.tls_result_of_day("a.example", 443, day=day, means="x") is None
+def test_fault_of_a_certificate(pem: bytes, url: str, words: str | None) -> None:
+    assert fault(pem, url) == words
 
 
-def test_the_latest_of_a_day_is_taken_over() -> None:
-    results = [
-        TlsResult("a.example", 443, hour == 9, f"at {hour}", f"2026-11-20T{hour:02}:00:00.000+00:00", "x")
-        for hour in (8, 10, 9)
-    ]
-    with Store.open(None) as store:
-        for result in results:
-            run = store.begin_run(
-                command="check", at="2026-11-20T11:00:00.000+00:00", version="", resolver="", user_agent="", seeds=[]
-            )
-            store.record(run, [result])
-        assert store.tls_result_of_day("a.example", 443, day="2026-11-20", means="x") == results[1]
+def test_answers_without_a_certificate_have_no_fault() -> None:
+    assert certificate_fault(Response(URL)) is None

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crawler.answers.page_copies import page_digest
-from crawler.model.observations import Observation, Question, TlsResult, Verdict
+from crawler.model.observations import Observation, Question, Verdict
 from crawler.spiders.runs import judge_run, verdicts_of_run
 from crawler.store.store import Store
 from crawler.verdicts.remarks import own_findings
@@ -34,7 +34,7 @@ def target(ark: str) -> tuple[Ark, str]:
     return Ark.parse(ark), R + ark
 
 
-def verdicts(targets: Iterable[tuple[Ark, str]], seen: Iterable[Observation | TlsResult]) -> list[Verdict]:
+def verdicts(targets: Iterable[tuple[Ark, str]], seen: Iterable[Observation]) -> list[Verdict]:
     with Store.open(None) as store:
         run = begin_run(store)
         store.record(run, seen)
@@ -221,7 +221,7 @@ def test_record_with_an_about_field_is_its_own() -> None:
 def test_judging_a_store_again_gives_the_same(tmp_path: Path) -> None:
     body = "<title>Map</title><link rel=canonical href='/ark:/12x45/x5'><p>Who: Rossi"
     targets = [target("ark:12x45/x5")]
-    seen = [about("ark:12x45/x5", type="text/html", body=body), TlsResult("r.example", 443, False, "expired", AT)]
+    seen = [about("ark:12x45/x5", type="text/html", body=body, certificates=["has expired"])]
     with Store.open(tmp_path / "store.sqlite") as store:
         run = begin_run(store)
         store.record(run, seen)
@@ -231,7 +231,7 @@ def test_judging_a_store_again_gives_the_same(tmp_path: Path) -> None:
         judge_run(store, run, targets, on_verdict=again.append)
     assert first == again == verdicts(targets, seen)
     assert first[0].object.evidence[1] == "the page names this ARK (canonical)"
-    assert first[0].remarks == ("the certificate of r.example has expired (expired)",)
+    assert first[0].remarks == ("the certificate of r.example has expired",)
 
 
 @given(st.from_regex(r"ark:/?[0-9a-z]{1,9}/[0-9A-Za-z]{1,40}", fullmatch=True))

@@ -49,7 +49,7 @@ def endless(question: Question = Question.OBJECT, url: str = URL) -> Observation
 
 def test_verdict_that_takes_too_long_is_undetermined() -> None:
     answer_sets = AnswerSets.from_observations([endless()])
-    run_judge = RunJudge(AnswerSets.from_observations([]), [], None, [(ARK, URL)], {}, {})
+    run_judge = RunJudge(AnswerSets.from_observations([]), None, [(ARK, URL)], {}, {})
     verdict = run_judge.verdict(run_judge.case(ARK, URL), answer_sets)
     assert verdict is not None
     assert verdict.object.outcome is ObjectOutcome.UNDETERMINED

@@ -22,7 +22,6 @@ from crawler.model.observations import (
     PageFacts,
     Pause,
     Question,
-    TlsResult,
     Verdict,
 )
 from crawler.model.schema import SCHEMA_VERSION
@@ -70,7 +69,7 @@ def observation(question: Question = Question.OBJECT) -> Observation:
 def test_records_are_read_back_unchanged() -> None:
     with Store.open(None) as store:
         run_id = begin_run(store)
-        store.record(run_id, [document(), observation(), TlsResult("n2t.net", 443, False, "expired", AT)])
+        store.record(run_id, [document(), observation()])
         assert list(store.observations(run_id)) == [observation()]
         assert store.cited_targets(run_id) == [
             (Ark("12x45", "x5"), URL),
@@ -111,12 +110,12 @@ def test_recording_twice_does_no_harm(tmp_path: Path) -> None:
     with Store.open(tmp_path / "audit.db") as store:
         run_id = begin_run(store)
         for _ in range(2):
-            store.record(run_id, [document(), observation(), TlsResult("n2t.net", 443, True, "ok", AT)])
+            store.record(run_id, [document(), observation()])
     counts = [
         select(tmp_path / "audit.db", f"select count(*) from {table}")[0][0]
-        for table in ("document", "mention", "observation", "tls_probe", "finding")
+        for table in ("document", "mention", "observation", "finding")
     ]
-    assert counts == [1, 2, 1, 1, 1]
+    assert counts == [1, 2, 1, 1]
 
 
 def test_runs_are_separate(tmp_path: Path) -> None:

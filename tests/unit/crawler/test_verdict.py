@@ -26,7 +26,6 @@ from crawler.model.observations import (
     Observation,
     Question,
     Rendering,
-    TlsResult,
     Verdict,
 )
 from crawler.model.resolving import SUCCESSES
@@ -64,7 +63,11 @@ def observation(question: Question, told: dict[str, Any], url: str = URL) -> Obs
     chain = told.get("chain", [200])
     urls = told.get("urls", [asked, *(f"https://land.example/{number}" for number in range(1, len(chain)))])
     headers = told.get("headers", {})
-    hops = tuple(Hop(url, "GET", "", status, headers=headers) for url, status in zip(urls, chain, strict=True))
+    faults = told.get("certificates", [None] * len(chain))
+    hops = tuple(
+        Hop(url, "GET", "", status, headers=headers, certificate_fault=fault)
+        for url, status, fault in zip(urls, chain, faults, strict=True)
+    )
     body = told.get("body", "").encode(told.get("encoding", "utf-8"))
     answer = read_answer(
         body, told.get("type", "text/plain"), Ark.parse(asked.partition("?")[0]) if "ark:" in asked else None
@@ -114,9 +117,6 @@ def verdict_on(vector: dict[str, Any]) -> Verdict:
             },
             described=vector.get("described", ()),
             earlier=[observation(Question(name), told, url) for name, told in vector.get("earlier", [])],
-            tls={
-                (host, 443): TlsResult(host, 443, False, reason, "") for host, reason in vector.get("tls", {}).items()
-            },
         ),
     )
 
@@ -244,14 +244,6 @@ def test_attempts_are_counted_and_reported() -> None:
     )
     assert verdict.requests == 3
     assert "requested 3 times; before: timeout, 503" in verdict.object.evidence
-
-
-@pytest.mark.parametrize(("trusted", "told"), [(True, True), (False, False), (None, False)])
-def test_plain_http_where_https_is_known_to_work_is_a_remark(trusted: bool | None, told: bool) -> None:
-    url = URL.replace("https:", "http:")
-    around = VerdictContext(tls={("r.example", 443): TlsResult("r.example", 443, trusted, "ok", "")})
-    verdict = judge({Question.OBJECT: facts(Question.OBJECT, {"text": "Map"}, url)}, context=around)
-    assert any("https works" in remark for remark in verdict.remarks) is told
 
 
 def test_every_end_of_a_chain_has_an_outcome() -> None:

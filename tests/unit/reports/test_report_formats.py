@@ -109,7 +109,7 @@ def shuffle(store: Path, to: Path, seed: int) -> Path:
         numbers: dict[str, dict[int, int]] = {}
         for table, key in (("run", None),
                            ("ark", "ark_id"), ("document", "document_id"), ("finding", "finding_id"),
-                           ("mention", "mention_id"), ("observation", "observation_id"), ("tls_probe", "tls_probe_id"),
+                           ("mention", "mention_id"), ("observation", "observation_id"),
                            ("verdict", "verdict_id")):  # fmt: skip
             rows = [dict(row) for row in source.execute(f"SELECT * FROM {table}")]
             if key is not None:

@@ -26,7 +26,6 @@ from crawler.model.observations import (
     ObjectOutcome,
     Observation,
     Question,
-    TlsResult,
 )
 from crawler.store import StoreDamaged, StoreUnopenable
 from crawler.store.store import Store
@@ -60,7 +59,6 @@ DTYPES = {
     "mentions": {"page": "Int64", "role": "category", "confidence": "category", "repairs": "str"},
     "observations": {"question": "category", "chain_end": "category"},
     "hops": {"ordinal": "Int64", "status": "Int64", "elapsed_s": "Float64", "at": "datetime64[ms, UTC]"},
-    "tls": {"port": "Int64", "reason": "str"},
     "pauses": {"host": "str", "asked_s": "Float64", "is_kept": "boolean"},
     "traffic": {"requests": "Int64", "interval_s": "Float64", "given_up": "str"},
     "verdicts": {"object": "category", "object_evidence": "str", "commitment_parsed": "object"},
@@ -325,7 +323,7 @@ def test_a_run_that_is_not_there_is_named(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("statement", "what"),
-    [("UPDATE observation SET hops = '[{'", "can't read"), ("DROP TABLE tls_probe", "lacks its table tls_probe")],
+    [("UPDATE observation SET hops = '[{'", "can't read"), ("DROP TABLE pause", "lacks its table pause")],
     ids=["JSON that was cut", "a table that is gone"],
 )
 def test_a_damaged_store_is_refused_in_one_clear_error(tmp_path: Path, statement: str, what: str) -> None:
@@ -367,7 +365,7 @@ def test_a_store_that_the_crawler_wrote_is_read_back(tmp_path: Path) -> None:
             mentions=(CitedMention(mention, BTV_AT_N2T),),
             findings=(Finding("page-limit", "only 10 of 20 pages were read"),),
         )
-        store.record(run_id, [document, observation, TlsResult("n2t.net", 443, True, "ok", MOMENT)])
+        store.record(run_id, [document, observation])
         store.record_verdicts(run_id, [judge({Question.OBJECT: AnswerFacts.from_observation(observation)})])
         store.end_run(run_id, at=MOMENT, state="finished")
     frames = load_frames(tmp_path / "store.sqlite")
@@ -376,7 +374,6 @@ def test_a_store_that_the_crawler_wrote_is_read_back(tmp_path: Path) -> None:
     assert frames.hops[["status", "server", "elapsed_s"]].to_numpy().tolist() == [[404, "rslv", 0.2]]
     assert frames.mentions["request_url"].tolist() == [BTV_AT_N2T]
     assert frames.findings["detail"].tolist() == ["only 10 of 20 pages were read"]
-    assert frames.tls["reason"].tolist() == ["ok"]
     assert frames.run["ended_at"].notna().all()
 
 
