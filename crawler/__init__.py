@@ -13,7 +13,7 @@ Each name is imported when it is first used.
 - `request_url(written, resolver, global_resolver)`: the URL that requests an ARK; `arkaudit.check` requests and judges.
 - `Ark`: as in `extractors`. `ArkauditError` is the base of all errors, `StoreError` that of errors about a store.
 
-The Scrapy project (spiders, pipelines, settings) is in the modules of this package: ``docs/scrapy.md``.
+The Scrapy project (spiders, settings) is in the modules of this package: ``docs/scrapy.md``.
 Names outside `__all__` are private, and may change.
 """
 

@@ -172,7 +172,8 @@ class AuditSpider(scrapy.Spider):
         if own_run is not None:
             crawler.signals.connect(spider._send_rest_to_feeds, signal=signals.spider_closed)
         crawler.signals.connect(spider._keep_open_for_timers, signal=signals.spider_idle)
-        crawler.signals.connect(spider.recorder.commit, signal=signals.spider_closed)
+        crawler.signals.connect(spider._begin_recording, signal=signals.spider_opened)
+        crawler.signals.connect(spider._end_recording, signal=signals.spider_closed)
         crawler.signals.connect(spider.answers.close, signal=signals.spider_closed)
         spider.redact = RecordRedactor.from_crawler(crawler)
         return spider
@@ -279,6 +280,26 @@ class AuditSpider(scrapy.Spider):
                 for row in item.rows:
                     if row.settles is not None:
                         self.feed.note_outcome(row.settles)
+
+    def _begin_recording(self) -> None:
+        """Record the pauses of hosts when they are asked for, and the traffic with other records.
+
+        A turn is counted before its request is sent. It is recorded within `crawler.store.feeding.COMMIT_AFTER_S`, even
+        without an answer, and never later than its answer. A killed run may lose the turns of this time.
+        """
+        throttle = throttle_of(self.crawler)
+        self.recorder.further_items = lambda: [self.redact(traffic) for traffic in throttle.take_traffic()]
+        throttle.on_turn = self.recorder.add
+        throttle.on_pause = self._record_pauses
+
+    def _record_pauses(self) -> None:
+        self.recorder.add(*throttle_of(self.crawler).take_pauses())
+        self.recorder.commit()
+
+    def _end_recording(self) -> None:
+        throttle = throttle_of(self.crawler)
+        throttle.on_turn = throttle.on_pause = lambda: None
+        self._record_pauses()
 
     def _is_idle(self) -> bool:
         engine = self.crawler.engine

@@ -67,7 +67,6 @@ SPIDER_MIDDLEWARES = {  # all of Scrapy's: each is a generator around the result
 EXTENSIONS = {
     "scrapy.extensions.telnet.TelnetConsole": None,  # default on. No listening sockets.
     "crawler.wire.middlewares.BodyBounds": 0,
-    "crawler.pipelines.TrafficRecorder": 0,
 }
 COOKIES_ENABLED = False  # default True. ChainCookies keeps them within one chain of requests.
 DOWNLOAD_FAIL_ON_DATALOSS = False  # default True. A truncated body still has a status.

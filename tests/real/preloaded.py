@@ -27,7 +27,7 @@ IMPORTED = (
     "arkaudit.output.explaining",
     "arkaudit.output.logs", "arkaudit.output.reporting", "arkaudit.audits.resuming", "babel.dates",
     "babel.messages.pofile", "babel.numbers", "click", "crawler.answers.answer_pages", "crawler.history.problems",
-    "crawler.model.registry", "crawler.pipelines", "crawler.politeness.request_queue", "crawler.process",
+    "crawler.model.registry", "crawler.politeness.request_queue", "crawler.process",
     "crawler.registry_update", "crawler.spiders.arks_spider", "crawler.spiders.documents_spider",
     "crawler.spiders.mementos_spider", "crawler.spiders.runs", "crawler.wire.handlers", "crawler.wire.middlewares",
     "crawler.wire.robots", "cronsim", "distributed", "extractors.two_passes", "jinja2", "pandas.core.arrays.arrow._arrow_utils",
