@@ -105,11 +105,10 @@ LOOK_UP_S = 5.0
 
 @dataclass(frozen=True, slots=True)
 class Naptr:
-    """The parts of a NAPTR record that Maptr uses; order and preference are ignored."""
+    """The parts of a NAPTR record that Maptr uses; order, preference and regular expression are ignored."""
 
     flags: str
     service: str
-    regexp: str
     replacement: str
 
 
@@ -122,7 +121,7 @@ def resolvers(naan: str, look_up: LookUp) -> Iterator[ResolverTarget]:
 
     A record with flag ``h`` names a resolver as host and port, one without a flag a domain to look up next.
 
-    >>> list(resolvers("12026", lambda name: [Naptr("h", "ark", "USLC", "lhc.nlm.nih.gov:8080")]))
+    >>> list(resolvers("12026", lambda name: [Naptr("h", "ark", "lhc.nlm.nih.gov:8080")]))
     [ResolverTarget(template='http://lhc.nlm.nih.gov:8080/ark:/${content}', status=None)]
     """
     pending, looked_up = deque([f"{naan}.ark.arpa"]), set[str]()
@@ -168,10 +167,9 @@ def dns_look_up(resolver: Resolver | None = None) -> LookUp:
             return ()
         records = []
         for record in answer:
-            octets = (record.flags, record.service, record.regexp)
-            flags, service, regexp = (part.decode("ascii", "replace") for part in octets)
+            flags, service = (part.decode("ascii", "replace") for part in (record.flags, record.service))
             replacement = record.replacement.to_text(omit_final_dot=True)
-            records.append(Naptr(flags, service, regexp, replacement))
+            records.append(Naptr(flags, service, replacement))
         return records
 
     return look_up

@@ -33,7 +33,7 @@ def name_server() -> Iterator[int]:
                 name = query.question[0].name
                 answer = dns.message.make_response(query)
                 texts = [
-                    f'0 0 "{each.flags}" "{each.service}" "{each.regexp}" {each.replacement.rstrip(".")}.'
+                    f'0 0 "{each.flags}" "{each.service}" "!^.*$!x!" {each.replacement.rstrip(".")}.'
                     for each in in_zone(name.to_text(omit_final_dot=True).lower())
                 ]
                 if texts:
