@@ -75,10 +75,6 @@ class Assessment:
 
     is_suspect: bool
     reason: str
-    expected: int
-    """The number of requested hosts that were expected to answer."""
-    missing: int
-    """The number of these without any HTTP answer."""
 
 
 def assess(contacts: Collection[Contact], misses: Mapping[str, int]) -> Assessment:
@@ -96,11 +92,10 @@ def assess(contacts: Collection[Contact], misses: Mapping[str, int]) -> Assessme
     expected = [contact for contact in contacts if misses.get(contact.host, 0) < MISSES_EXPECTED]
     missing = sum(not contact.answered for contact in expected)
     if contacts and not any(contact.answered or contact.met for contact in contacts):
-        return Assessment(True, "no host gave a sign of life", len(expected), missing)
+        return Assessment(True, "no host gave a sign of life")
     if missing >= LEAST_MISSING and 2 * missing > len(expected):
-        words = f"{missing} of {len(expected)} hosts that were expected to answer did not"
-        return Assessment(True, words, len(expected), missing)
-    return Assessment(False, "", len(expected), missing)
+        return Assessment(True, f"{missing} of {len(expected)} hosts that were expected to answer did not")
+    return Assessment(False, "")
 
 
 # -- differences between two checks of a working ARK: its place, its content and its metadata

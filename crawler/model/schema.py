@@ -46,7 +46,7 @@ from extractors.wraps.rules import Confidence
 #: ``PRAGMA application_id`` of arkaudit's files ("ARKA"). Foreign SQLite files are refused and never changed.
 APPLICATION_ID = 0x41524B41
 #: ``PRAGMA user_version``, increased by every change to the tables below.
-SCHEMA_VERSION = 8
+SCHEMA_VERSION = 9
 
 #: The states of a run. A run that is "running" although no process has its store open has crashed.
 RUN_STATES = (RUNNING, FINISHED, INTERRUPTED, FAILED) = ("running", "finished", "interrupted", "failed")
@@ -456,7 +456,6 @@ frontier = Table(
         Integer,
         "number of times it was given to a spider; several after a crash, 0 if a redirect led there first",
     ),
-    optional("claimed_until", Moment, "moment at which the claim expires; missing unless claimed"),
     optional("listed", Text, "digest of the items that it listed as a source, to detect cycles; missing without items"),
     UniqueConstraint("run_id", "spider", "canonical"),
     comment="One row per pending or completed request of a run; unique by run, spider and canonical form.",
@@ -515,13 +514,6 @@ assessment = Table(
     reference("run_id", "run", primary_key=True),
     required("is_suspect", Boolean, "whether most hosts failed in it, so that its failures prove nothing"),
     required("reason", Text, "why it is suspect; empty when it is not"),
-    required(
-        "expected",
-        Integer,
-        "contacted hosts that were expected to answer: not those without an answer in their last two runs",
-        "hosts",
-    ),
-    required("missing", Integer, "expected hosts that did not answer", "hosts"),
     comment="One row per run: whether its failures count.",
 )
 

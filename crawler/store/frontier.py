@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
 from itertools import islice
 from typing import Any
 
@@ -16,7 +15,6 @@ from sqlalchemy import ColumnElement, Connection, Row, bindparam, func, literal_
 from sqlalchemy.sql.dml import ReturningUpdate
 
 from crawler.model.crawl_requests import CrawlRequest, FrontierState, RequestKind
-from crawler.model.observations import moment
 from crawler.model.schema import frontier
 from crawler.store.database import PAGE, Database, insert_if_new, record_of, row_of
 from extractors.model.ark import Ark
@@ -24,8 +22,6 @@ from extractors.model.ark import Ark
 columns = frontier.c
 #: The names of the spiders in the frontier.
 DOCUMENTS, ARKS = "documents", "arks"
-#: The length of a claim. A store has one writer, so after a crash the next run need not wait for the end of a claim.
-CLAIM = timedelta(hours=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,13 +69,8 @@ _SETTLE = (
         columns.spider == bindparam("of_spider"),
         columns.canonical == bindparam("settled"),
     )
-    .values(state=FrontierState.DONE, claimed_until=None, listed=bindparam("has_listed"))
+    .values(state=FrontierState.DONE, listed=bindparam("has_listed"))
 )
-
-
-def claim_end() -> str:
-    """Return the moment when a claim that is made now ends."""
-    return moment(datetime.now(UTC) + CLAIM)
 
 
 def is_in(state: FrontierState) -> ColumnElement[bool]:
@@ -98,7 +89,6 @@ def _waiting_row(run_id: int, spider: str, crawl_request: CrawlRequest) -> dict[
         rank=0 if crawl_request.is_urgent else 1,
         state=FrontierState.WAITING,
         attempts=0,
-        claimed_until=None,
         listed=None,
     )
 
@@ -155,8 +145,7 @@ class Frontier:
             return done.rowcount > 0
 
     def _claimed_row(self, crawl_request: CrawlRequest) -> dict[str, Any]:
-        claimed = {"state": FrontierState.CLAIMED, "claimed_until": claim_end()}
-        return _waiting_row(self._run_id, self._spider, crawl_request) | claimed
+        return _waiting_row(self._run_id, self._spider, crawl_request) | {"state": FrontierState.CLAIMED}
 
     def hosts(self) -> list[str]:
         """Return the hosts with waiting requests, in the order of discovery."""
@@ -176,12 +165,12 @@ class Frontier:
             .order_by(columns.rank, columns.frontier_id)
             .limit(bindparam("most"))
         )
-        statement, until = self._claim_statement(columns.frontier_id.in_(waiting)), claim_end()
+        statement = self._claim_statement(columns.frontier_id.in_(waiting))
         with self._store.transaction() as connection:
             rows = [
                 row
                 for host, most in shares.items()
-                for row in connection.execute(statement, {"at": host, "most": most, "until": until})
+                for row in connection.execute(statement, {"at": host, "most": most})
             ]
         return sorted((entry_in(row) for row in rows), key=lambda entry: entry.entry_id)
 
@@ -192,17 +181,16 @@ class Frontier:
         """
         with self._store.transaction() as connection:
             is_arrival = (columns.state == FrontierState.CLAIMED) & (columns.attempts == 0)
-            waiting = {"state": FrontierState.WAITING, "claimed_until": None}
-            connection.execute(update(frontier).where(self._is_in_frontier, is_arrival).values(waiting))
-            claiming = self._claim_statement(columns.state == FrontierState.CLAIMED)
-            rows = connection.execute(claiming, {"until": claim_end()}).all()
+            waiting = update(frontier).where(self._is_in_frontier, is_arrival).values(state=FrontierState.WAITING)
+            connection.execute(waiting)
+            rows = connection.execute(self._claim_statement(columns.state == FrontierState.CLAIMED)).all()
         return sorted((entry_in(row) for row in rows), key=lambda entry: entry.entry_id)
 
     def _claim_statement(self, which: ColumnElement[bool]) -> ReturningUpdate[Any]:
         return (
             update(frontier)
             .where(self._is_in_frontier, which)
-            .values(state=FrontierState.CLAIMED, attempts=columns.attempts + 1, claimed_until=bindparam("until"))
+            .values(state=FrontierState.CLAIMED, attempts=columns.attempts + 1)
             .returning(frontier)
         )
 
