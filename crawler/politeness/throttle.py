@@ -97,13 +97,11 @@ class HostThrottle:
         *,
         files: HostFiles | None = None,
         is_own: Callable[[str], bool] = lambda _: False,
-        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._allowances = allowances
         self._patience = patience
         self._files = files
         self._is_own = is_own
-        self._clock = clock
         self._hosts: dict[str, _Host] = {}
         self._turns = 0
         """The number of turns granted."""
@@ -163,24 +161,19 @@ class HostThrottle:
             return self._allowances.for_host(host, is_own=self._is_own(host)).concurrency + 1
         if host_state.pace.state is HostState.GIVEN_UP:
             return host_state.pace.allowance.concurrency + 50
-        if host_state.pace.is_held(self._clock(), self._patience):
+        if host_state.pace.is_held(time.monotonic(), self._patience):
             return 0
         return host_state.pace.allowance.concurrency + 1
 
     def is_held(self, host: str) -> bool:
         """Return True if *host* gets no request while other hosts have work."""
         host_state = self._hosts.get(host)
-        return host_state is not None and host_state.pace.is_held(self._clock(), self._patience)
+        return host_state is not None and host_state.pace.is_held(time.monotonic(), self._patience)
 
     @property
     def most_in_flight(self) -> int:
         """The largest number of requests that may be in flight to one host."""
         return max((allowance.concurrency for allowance in self._allowances.hosts.values()), default=1)
-
-    @property
-    def longest_wait_s(self) -> float:
-        """The longest pause, in seconds, that a host is granted."""
-        return self._patience.longest_wait_s
 
     def set_crawl_delay(self, url: str, crawl_delay_s: float) -> bool:
         """Set the interval of the host of *url* to the Crawl-delay of its robots.txt.
@@ -188,7 +181,7 @@ class HostThrottle:
         Return False if the delay is longer than any pause that is granted, so that nothing may be asked.
         """
         host = self._host(origin_of(url))
-        if crawl_delay_s > max(self.longest_wait_s, host.pace.allowance.interval_s):
+        if crawl_delay_s > max(self._patience.longest_wait_s, host.pace.allowance.interval_s):
             return False
         host.pace = host.pace.with_crawl_delay(crawl_delay_s)
         return True
@@ -241,13 +234,13 @@ class HostThrottle:
             if host.waiting[0].done():  # its task was cancelled
                 host.waiting.popleft()
                 continue
-            wait_s = host.pace.wait_s(self._clock())
+            wait_s = host.pace.wait_s(time.monotonic())
             claim = self._claim(host) if wait_s == 0 else None  # None: no turn yet, so no lock to release
             if isinstance(claim, HostWait):
                 wait_s = claim.seconds
             if wait_s is None or wait_s > 0:
                 break
-            host.pace = host.pace.after_start(self._clock())
+            host.pace = host.pace.after_start(time.monotonic())
             host.requests += 1
             self.on_turn()
             self._turns += 1
@@ -256,7 +249,7 @@ class HostThrottle:
             wait_s = None
         if wait_s is not None:
             host.timer = asyncio.get_running_loop().call_later(wait_s, self._grant_turns, host)
-        if host.pace.is_held(self._clock(), self._patience):
+        if host.pace.is_held(time.monotonic(), self._patience):
             self._check_held_hosts_later()
 
     def _claim(self, host: _Host) -> HostLease | HostWait | None:
@@ -271,7 +264,7 @@ class HostThrottle:
             return None
         if isinstance(claim, HostWait):
             if claim.is_host_pause and claim.seconds > self._patience.longest_wait_s:
-                host.pace = host.pace.with_pause_until(self._clock() + claim.seconds)
+                host.pace = host.pace.with_pause_until(time.monotonic() + claim.seconds)
             return HostWait(max(claim.seconds, 0.001), claim.is_host_pause)
         return claim
 
@@ -292,7 +285,7 @@ class HostThrottle:
         if host.pace.state is HostState.GIVEN_UP:
             self._give_up(host)
         if self._files is not None and (claim is not None or wanted_pause_s):
-            pause_s = host.pace.pause_s(self._clock())
+            pause_s = host.pace.pause_s(time.monotonic())
             try:
                 if claim is not None:
                     claim.release(pause_s)
@@ -311,7 +304,7 @@ class HostThrottle:
     def _check_held_hosts(self, turns: int) -> None:
         """Try or give up held hosts, once no other host has had work since the last checks; check again later."""
         self._end_timer = None
-        now = self._clock()
+        now = time.monotonic()
         hosts = self._hosts.values()
         held = [host for host in hosts if host.pace.is_held(now, self._patience)]
         is_busy = any(host.pace.in_flight or (host.waiting and host not in held) for host in hosts)
@@ -345,14 +338,14 @@ class HostSlot:
     def report_sent(self) -> None:
         """Report that the request was sent; the interval counts from now."""
         self.is_sent = True
-        self.host.pace = self.host.pace.after_sending(self.throttle._clock())
+        self.host.pace = self.host.pace.after_sending(time.monotonic())
         if self.claim is not None:
             self.claim.mark_sent()
 
     def report_answer(self, status: int, wanted_pause_s: float | None = None) -> None:
         """Report the status of the answer, and the pause in seconds that the host asked for, if any."""
         throttle, host, patience = self.throttle, self.host, self.throttle._patience
-        host.pace = host.pace.after_answer(status, wanted_pause_s, throttle._clock(), patience)
+        host.pace = host.pace.after_answer(status, wanted_pause_s, time.monotonic(), patience)
         self.wanted_pause_s, self.is_reported = wanted_pause_s, True
         if wanted_pause_s:
             is_kept = wanted_pause_s <= patience.longest_wait_s
@@ -364,7 +357,7 @@ class HostSlot:
         throttle, host = self.throttle, self.host
         description = f"{words} ({self.url})"
         host.pace = host.pace.after_failure(
-            end, description, throttle._clock(), throttle._patience, is_sent=self.is_sent
+            end, description, time.monotonic(), throttle._patience, is_sent=self.is_sent
         )
         self.is_reported = True
         host.failures += 1

@@ -114,7 +114,7 @@ class ObeyRobots(RobotsTxtMiddleware):
                 agent = self._robotstxt_useragent or self._default_useragent
                 interval_s = wanted_interval_s(parser, agent)
                 if not self._throttle.set_crawl_delay(url, interval_s):
-                    longest_s = self._throttle.longest_wait_s
+                    longest_s = self._patience.longest_wait_s
                     raise RobotsTooSlow(f"{interval_s:g} s between two requests; we wait {longest_s:g} s")
                 return parser
             header = header_of(response.headers, "Retry-After")
