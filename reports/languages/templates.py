@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from reports.languages.display import code, escape_invisible, heading, markdown_words
+from reports.languages.display import code, escape_invisible, heading, link, markdown_words
 
 if TYPE_CHECKING:
     from jinja2 import Environment, Template
@@ -26,7 +26,8 @@ def _environment(package: str) -> Environment:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    environment.filters |= {"code": code, "heading": heading, "plain": markdown_words, "shown": escape_invisible}
+    filters = {"code": code, "heading": heading, "link": link, "plain": markdown_words, "shown": escape_invisible}
+    environment.filters |= filters
     return environment
 
 

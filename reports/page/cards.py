@@ -17,12 +17,11 @@ from extractors.model.urls import authority_of
 from reports.languages import ENGLISH, Language
 from reports.languages.display import code, escape_invisible, link
 from reports.languages.templates import macros
-from reports.page.shown_tables import Cell, cell_of
 from reports.remediation.causes import ADVICE, CAUSE_NAMES, FAULT_OF, Cause, Fault
 from reports.store.frames import Frames
 from reports.store.run_queries import WORKING
 from reports.tables.actions import cause_key, contacts
-from reports.tables.definitions import ARK, TEXT, URL, records_of
+from reports.tables.definitions import records_of
 from reports.tables.wording import FAULT_NAMES, GRADE_NAMES, OBJECT_MEANINGS
 
 #: Number of ARKs listed in a letter; it states how many more there are.
@@ -105,9 +104,10 @@ class ActionCard:
     """Its row in the table of causes, with the number of its `places`."""
     key: str
     """Identifies the cause in every report on this store."""
-    facts: tuple[tuple[str, Cell], ...]
-    evidence: tuple[tuple[str, Cell], ...]
-    """Further facts, folded."""
+    contacts: Sequence[tuple[str, str, str | None]]
+    """The organizations of its NAANs, each with its address in the registry, and a link to it if possible."""
+    copies: Sequence[ArkProblem]
+    """Its ARKs with an archived copy."""
     letter: Letter
     mail: str | None
     """A ``mailto:`` address, if the registry has one."""
@@ -115,6 +115,14 @@ class ActionCard:
     """The command that marks it as a known problem."""
     recheck: str
     """The command that checks its ARKs again."""
+
+    @property
+    def host_page(self) -> str | None:
+        """The address of the host to repair, if a URL of the cause is at it."""
+        host = self.row["host"]
+        urls = filter(None, (self.row["pattern"], self.row["example_url"]))
+        schemes = (url.partition(":")[0] for url in urls if host and authority_of(url) == host)
+        return next((link(f"{scheme}://{host}/") for scheme in schemes), None)
 
 
 def card_words(language: Language) -> Any:
@@ -153,14 +161,14 @@ def action_cards(
         number: [ArkProblem(**problem) for problem in records_of(of_cause.drop(columns="number"))]
         for number, of_cause in problems.rename(columns={"request_url": "url"}).groupby("number")
     }
-    addresses, words = contacts(frames), card_words(language)
+    named, sender = contacts(frames), _sender(frames)
     return [
         _card(
             {**row, "places": counts[row["number"]]},
-            words,
             by_number[row["number"]],
-            [addresses[naan] for naan in (row["naans"] or "").split(", ") if naan in addresses],
-            frames,
+            [named[naan] for naan in (row["naans"] or "").split(", ") if naan in named],
+            frames.store,
+            sender,
             language,
         )
         for row in records_of(causes)
@@ -169,37 +177,24 @@ def action_cards(
 
 def _card(
     row: Mapping[str, Any],
-    words: Any,
     problems: Sequence[ArkProblem],
     named: Sequence[tuple[str, str]],
-    frames: Frames,
+    store: str,
+    sender: str,
     language: Language,
 ) -> ActionCard:
-    facts = [
-        (language.gettext("Responsible"), _responsible(row, words)),
-        *((language.gettext("Assigned by"), _contact(*contact)) for contact in named[:3]),
-        (language.gettext("Should be"), _better(row, words, language)),
-        (language.gettext("Because"), Cell(language.gettext(escape_invisible(row["because"] or "")), TEXT)),
-        (language.gettext("Archived copy"), _archived_copy(problems, words)),
-    ]
-    evidence = [
-        (language.gettext("Cause"), Cell(row["cause"], TEXT)),
-        (language.gettext("Addresses"), cell_of(row["rule"] or row["pattern"], TEXT, language)),
-        (language.gettext("For example"), cell_of(row["example_ark"], ARK, language)),
-        (language.gettext("Cited in"), cell_of(row["example_document"], URL, language)),
-        (language.gettext("Evidence"), Cell(escape_invisible(row["evidence"] or ""), URL)),
-    ]
-    message = letter(Cause(row["cause"]), problems, row["arks"], language, sender=_sender(frames))
+    message = letter(Cause(row["cause"]), problems, row["arks"], language, sender=sender)
     mailbox = next((address for _, address in named if _MAILBOX.fullmatch(address)), None)
+    copies = {problem.ark: problem for problem in problems if problem.archived_copy and problem.archived_on}
     return ActionCard(
         row,
-        key=cause_key(row),
-        facts=tuple((term, cell) for term, cell in facts if cell.text),
-        evidence=tuple((term, cell) for term, cell in evidence if cell.text),
-        letter=message,
+        cause_key(row),
+        [(who, address, _address_link(address)) for who, address in named],
+        list(copies.values()),
+        message,
         mail=f"mailto:{mailbox}?subject={language.apply(quote, message.subject)}" if mailbox else None,
-        command=known_command(row, [problem.ark for problem in problems], frames.store),
-        recheck=recheck_command(cause_key(row), frames.store),
+        command=known_command(row, [problem.ark for problem in problems], store),
+        recheck=recheck_command(cause_key(row), store),
     )
 
 
@@ -210,42 +205,12 @@ def _sender(frames: Frames) -> str:
     return next(iter(senders), "")
 
 
-def _responsible(row: Mapping[str, Any], words: Any) -> Cell:
-    """Return the party that can start the repair: the editors of a document, or a host with its address."""
-    text = words.responsible(row)
-    if row["fault"] == Fault.CITATION:
-        return Cell(text, TEXT)
-    host = row["host"] or ""
-    urls = [url for url in (row["pattern"], row["example_url"]) if url and host and authority_of(url) == host]
-    return Cell(text, URL, href=link(f"{urls[0].partition(':')[0]}://{host}/") if urls else None)
-
-
-def _better(row: Mapping[str, Any], words: Any, language: Language) -> Cell:
-    """Return the corrected citation if it is the same for all ARKs, else the number of ARKs with a correction."""
-    if row["should_be"] or not row["suggested"]:
-        return cell_of(row["should_be"], URL, language)
-    return Cell(words.corrections(row), TEXT)
-
-
-def _archived_copy(problems: Sequence[ArkProblem], words: Any) -> Cell:
-    """Return the number of archived copies for a cause, with a link to the first; an empty cell without any."""
-    copies = {problem.ark: problem for problem in problems if problem.archived_copy and problem.archived_on}
-    if not copies:
-        return Cell("", TEXT)
-    first = next(iter(copies.values()))
-    return Cell(words.copies(first, len(copies) - 1), URL, href=link(first.archived_copy or ""))
-
-
 #: A plain mail address, without ``?bcc=`` after it.
 _MAILBOX = re.compile(r"[A-Za-z0-9._+-]+@[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)+")
 
 
-def _contact(organization: str, address: str) -> Cell:
-    """Return an organization with its address in the registry, as a link if possible."""
-    if not address:
-        return Cell(escape_invisible(organization), TEXT)
-    href = f"mailto:{address}" if _MAILBOX.fullmatch(address) else link(address)
-    return Cell(f"{escape_invisible(organization)} ({escape_invisible(address)})", URL, href)
+def _address_link(address: str) -> str | None:
+    return f"mailto:{address}" if _MAILBOX.fullmatch(address) else link(address)
 
 
 def known_command(row: Mapping[str, Any], arks: Sequence[str], store: str) -> str:

@@ -79,8 +79,9 @@ def shown_table(definition: TableDefinition, table: pd.DataFrame, frames: Frames
     return ShownTable(definition, columns, rows, len(table), held, language.gettext(nothing))
 
 
-def cell_of(value: Any, kind: ColumnType, language: Language) -> Cell:
+def cell_of(value: Any, type_name: str, language: Language) -> Cell:
     """Return a value as a cell: a web address becomes a link, a word of a vocabulary a badge."""
+    kind = ColumnType(type_name)
     text = language.format_cell(value, kind)
     if kind is ColumnType.URL:
         return Cell(text, kind, href=link(value or ""))

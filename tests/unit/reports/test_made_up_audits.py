@@ -23,6 +23,7 @@ from reports.tables.news import news_of
 from reports.tables.report_tables import Report, Tables
 from reports.tables.summary import summarize
 from tests.unit.crawler.test_history import audit
+from tests.unit.reports.test_cards import facts_of
 
 #: An ARK: its host, its NAAN, the number of citing documents, and its answer in each run; None for no answer.
 SUBJECTS = st.tuples(
@@ -164,9 +165,8 @@ def test_a_card_gives_what_holds_for_all_of_its_arks_with_how_many(tmp_path: Pat
         audit(store, 0, documents={"https://library.example/": "see " + " ".join(answers)}, answers=answers)
     frames = load_frames(path)
     [card] = action_cards(frames, Tables(frames), 9)
-    facts = {name: cell.text for name, cell in card.facts}
     assert card.row["host"] == "old.example"
-    assert facts["Should be"] == "individual corrections for 3 of 3 ARKs: see their places"
+    assert facts_of(card)["Should be"] == ("individual corrections for 3 of 3 ARKs: see their places", None)
 
 
 def fails(frames: Frames) -> set[str]:
