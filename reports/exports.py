@@ -21,8 +21,7 @@ from reports.formats.json_document import json_report
 from reports.formats.junit import junit, sarif
 from reports.formats.markdown_report import SHOWN, markdown
 from reports.formats.table_files import TABLE_FORMATS, workbook_bytes
-from reports.page.document import page, page_pieces, part_of
-from reports.page.translations import Texts
+from reports.page.document import NEEDED_TABLES, page_pieces
 from reports.store.frames import Frames
 from reports.tables.report_tables import TABLES, Report
 from reports.tables.summary import SUMMARY_TABLES
@@ -43,8 +42,8 @@ class ReportFormat:
     """Writes the files into a folder; yields after each of `TABLES`, so that its memory can be freed."""
     needs: Iterable[str] = ()
     """The tables that the format reads again after the last table."""
-    text: Callable[[Report], str] | None = None
-    """Returns the report as one text, for standard output; None for formats of several files."""
+    text: Callable[[Report], bytes] | None = None
+    """Returns the report as one text in UTF-8, for standard output; None for formats of several files."""
 
 
 def _format_per_table(name: str) -> ReportFormat:
@@ -61,52 +60,44 @@ def _format_per_table(name: str) -> ReportFormat:
 
 
 def _format_in_one_file(
-    path: str, content: Callable[[Report], bytes], needs: Iterable[str], text: Callable[[Report], str] | None = None
+    path: str, pieces: Callable[[Report], Iterator[bytes]], needs: Iterable[str] = (), *, is_text: bool = True
 ) -> ReportFormat:
-    """Return a format whose only file combines several tables, so that it is written after all of them."""
+    """Return a format of one file. Its first *pieces* are empty: one after each of `TABLES`."""
 
     def write_all(report: Report, folder: Path) -> Iterator[None]:
-        yield from (None for _ in TABLES)
-        (folder / path).write_bytes(content(report))
+        content = pieces(report)
+        for _ in TABLES:
+            next(content)
+            yield
+        with (folder / path).open("wb") as file:
+            file.writelines(content)
 
-    return ReportFormat((path,), write_all, needs, text)
+    return ReportFormat((path,), write_all, needs, (lambda report: b"".join(pieces(report))) if is_text else None)
+
+
+def _after_tables(content: Callable[[Report], bytes]) -> Callable[[Report], Iterator[bytes]]:
+    """Return the pieces of a file that combines several tables, so that it is made after all of them."""
+
+    def pieces(report: Report) -> Iterator[bytes]:
+        yield from (b"" for _ in TABLES)
+        yield content(report)
+
+    return pieces
 
 
 def text_format(path: str, text: Callable[[Report], str], needs: Iterable[str] = ()) -> ReportFormat:
     """Return a format that writes one text file."""
-    return _format_in_one_file(path, lambda report: _to_bytes(text(report)), needs, text)
-
-
-def _to_bytes(text: str) -> bytes:
-    return text.encode("utf-8", "backslashreplace")
-
-
-def _write_page(report: Report, folder: Path) -> Iterator[None]:
-    """Write the page table by table; keep only the part of each table that the page embeds."""
-    texts, parts = Texts(report.language_choice.language.code), {}
-    for definition in TABLES:
-        parts[definition.name] = part_of(definition, report.tables[definition.name], report.frames, texts)
-        yield
-    pieces = page_pieces(
-        report.frames, parts, texts, choice=report.choice.words, language_choice=report.language_choice
-    )
-    with (folder / INDEX).open("wb") as file:
-        file.writelines(pieces)
+    pieces = _after_tables(lambda report: text(report).encode("utf-8", "backslashreplace"))
+    return _format_in_one_file(path, pieces, needs)
 
 
 FORMATS = {
-    "html": ReportFormat(
-        (INDEX,),
-        _write_page,
-        text=lambda report: page(
-            report.frames, report.tables, choice=report.choice.words, language_choice=report.language_choice
-        ),
-    ),
+    "html": _format_in_one_file(INDEX, page_pieces, NEEDED_TABLES),
     "csv": _format_per_table("csv"),
     "csv-bom": _format_per_table("csv-bom"),
     "md": text_format("report.md", markdown, SHOWN),
     "json": text_format("report.json", json_report, _EVERY_TABLE),
-    "xlsx": _format_in_one_file("report.xlsx", workbook_bytes, _EVERY_TABLE),
+    "xlsx": _format_in_one_file("report.xlsx", _after_tables(workbook_bytes), _EVERY_TABLE, is_text=False),
     "parquet": _format_per_table("parquet"),
     "junit": text_format("junit.xml", junit),
     "sarif": text_format("report.sarif", sarif, ("failures",)),
@@ -124,8 +115,6 @@ class ReportPaths:
 
     index: Path | None
     """The HTML page, if it was requested."""
-    tables: Mapping[str, Path]
-    """The CSV files by table, if they were requested."""
     files: tuple[Path, ...]
     failed: Mapping[str, Exception]
     """The error of each format that failed; the files of these formats are removed."""
@@ -148,12 +137,7 @@ def write_report(report: Report | Frames, out: Path, formats: Sequence[str] = DE
             for place in (folder, out):
                 (place / path).unlink(missing_ok=True)
     made = [out / path for name in wanted if name not in failed for path in FORMATS[name].paths]
-    return ReportPaths(
-        index=out / INDEX if out / INDEX in made else None,
-        tables={path.stem: path for path in made if path.suffix == ".csv"},
-        files=tuple(made),
-        failed=failed,
-    )
+    return ReportPaths(index=out / INDEX if out / INDEX in made else None, files=tuple(made), failed=failed)
 
 
 def write_formats(
@@ -185,7 +169,7 @@ def text_of(report: Report, name: str) -> str:
     text = FORMATS[name].text
     if text is None:
         raise ValueError(f"{name} is more than one text")
-    return _to_bytes(text(report)).decode("utf-8")
+    return str(text(report), "utf-8")
 
 
 def check_out(out: Path, formats: Sequence[str] = DEFAULT_FORMATS) -> None:

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from reports.languages import ENGLISH, Language
-from reports.languages.places import place_words
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -91,8 +90,7 @@ def failing_arks(frames: Frames, failures: pd.DataFrame, language: Language) -> 
     first = failing.head(MOST_FAULTS)
     cited = frames.mentions[frames.mentions["ark_id"].isin(first["ark_id"])]
     cited = cited.sort_values(["document", "ordinal"]).drop_duplicates(["ark_id", "document", "page", "line"])
-    rows = rows_of(cited[["document", "page", "line"]])
-    words = [place_words(document, page, line, language) for document, page, line in rows]
+    words = [language.place(*place) for place in rows_of(cited[["document", "page", "line"]])]
     places = cited.assign(words=words).groupby("ark_id")["words"].agg(list)
     should_be = failures.dropna(subset="should_be").drop_duplicates("ark").set_index("ark")["should_be"]
     faults = [

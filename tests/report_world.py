@@ -4,12 +4,16 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 from sqlalchemy import URL, Connection, Table, create_engine
 
 from crawler.model import schema
 from crawler.store.database import row_of
 from extractors.find import find_arks
 from extractors.model.ark import Ark
+from reports.page.document import page_pieces
+from reports.store.frames import Frames
+from reports.tables.report_tables import Report
 
 MOMENT = "2026-11-20T10:00:00.123+00:00"
 RIGHT_TO_LEFT_OVERRIDE = "\N{RIGHT-TO-LEFT OVERRIDE}"
@@ -142,6 +146,11 @@ def observation_row(
 
 def hop(url: str, status: int | None = 200, **others: Any) -> dict[str, Any]:
     return {"url": url, "method": "GET", "status": status, "at": MOMENT, "elapsed_s": 0.25, "headers": {}, **others}
+
+
+def page(frames: Frames, tables: Mapping[str, pd.DataFrame], **options: Any) -> str:
+    """Return the page of a report as HTML."""
+    return b"".join(page_pieces(Report(frames, tables, **options))).decode()
 
 
 def write_world(path: Path) -> Path:

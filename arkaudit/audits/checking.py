@@ -30,7 +30,7 @@ from extractors.mentions.mention import Mention
 from extractors.model.ark import Ark
 from extractors.model.errors import UserMistake
 from reports.hints import MOST_FAULTS, Fault, failing_words
-from reports.languages.places import place_words
+from reports.languages import ENGLISH
 
 #: Families of outcomes that the summary lists as problems, the most severe first.
 _PROBLEM_FAMILIES = (Family.FAILS, Family.UNREACHABLE)
@@ -236,7 +236,7 @@ def _result(
         is_unreachable = FAMILY_OF[outcome] is Family.UNREACHABLE
         words = failing_words(str(verdict.ark), outcome.value, is_unreachable=is_unreachable)
         in_lines = (line for text in texts[pair] for line in lines.get(text, ()))
-        in_documents = (place_words(*where) for where in run.places.get(pair, ()))
+        in_documents = (ENGLISH.place(*where) for where in run.places.get(pair, ()))
         return Fault(words, (*in_lines, *in_documents))
 
     return CheckResult(

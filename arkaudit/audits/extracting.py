@@ -25,8 +25,8 @@ from extractors.model.documents import ABOUT_CITATIONS, Finding
 from extractors.model.errors import RunInterrupted
 from extractors.two_passes import DocumentSummary, RenderedDocument, TwoPasses
 from reports.hints import MOST_FAULTS, Fault
+from reports.languages import ENGLISH
 from reports.languages.display import count_noun
-from reports.languages.places import place_words
 from reports.store.known_problems import NOTHING_KNOWN, UNREADABLE, KnownProblems
 
 if TYPE_CHECKING:
@@ -112,7 +112,7 @@ class MistypedArk:
     @property
     def words(self) -> str:
         """A message with the place and the suggested ARKs."""
-        where = place_words(self.document, self.page or None, self.line or None)
+        where = ENGLISH.place(self.document, self.page or None, self.line or None)
         first, rest = self.suggestions[:_MOST_SUGGESTIONS], len(self.suggestions) - _MOST_SUGGESTIONS
         more = f", or {rest} more" if rest > 0 else ""
         question = f"; did you mean {' or '.join(first)}{more}?" if first else ""

@@ -39,7 +39,7 @@ from reports.tables.failing import former_causes
 from reports.tables.filters import Choice, select_part
 from reports.tables.known import without_known
 from reports.tables.report_tables import Report
-from reports.tables.summary import Summary, summarize
+from reports.tables.summary import Summary
 from reports.tables.targets import moved_targets
 
 logger = logging.getLogger(__name__)
@@ -114,7 +114,7 @@ def report_on(
         _write_targets(frames, out, targets_for)
     language = config.language_choice.language
     console = Console()
-    verdict, *others = summary_lines(summarize(frames, report.tables), language)
+    verdict, *others = summary_lines(report.summary, language)
     place = paths.index or out if paths else store if is_ending else None
     with also_in(place), _read_as_far_as_wanted(), whole(console):
         for line in (verdict, *others):

@@ -29,7 +29,7 @@ from reports.tables.changes import FAILING, SEVERITY
 from reports.tables.definitions import records_of, rows_of
 from reports.tables.news import PROBLEM_KINDS, UNREAD, News, failures_after
 from reports.tables.report_tables import Report
-from reports.tables.summary import Summary, summarize
+from reports.tables.summary import Summary
 from reports.tables.wording import CHANGE_NAMES
 
 #: The kinds of news, the most serious first, with their headings.
@@ -140,7 +140,7 @@ def digest_of(
     return Digest(
         audit,
         news,
-        summarize(report.frames, report.tables),
+        report.summary,
         changes,
         _causes(causes, failures, fresh),
         max(0, len(causes) - MOST_CAUSES),

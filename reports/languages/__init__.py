@@ -99,6 +99,16 @@ class Language:
             for name, number in (("one", 1), ("other", 2))
         }
 
+    def place(self, document: str, page: int | None, line: int | None = None) -> str:
+        """Return a place in a document; editors and terminals open a file at its line.
+
+        >>> ENGLISH.place("thesis.pdf", 12), ENGLISH.place("notes.md", None, 7), ENGLISH.place("https://a.example/", None)
+        ('thesis.pdf, p. 12', 'notes.md:7', 'https://a.example/')
+        """
+        if page is None:
+            return document if line is None or "://" in document else f"{document}:{line}"
+        return self.gettext("{document}, p. {page}", document=document, page=str(page))
+
     @property
     def _catalogue(self) -> NullTranslations:
         return _catalogue(self.code)

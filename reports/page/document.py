@@ -21,9 +21,7 @@ from reports.page.cards import action_cards, card_words, check_list
 from reports.page.charts import CHART_TABLES, Chart, charts_of
 from reports.page.shown_tables import (
     MOST_LISTED,
-    ON_PAPER,
     TONES,
-    TOPICS,
     ShownTable,
     cell_of,
     change_lists,
@@ -37,13 +35,15 @@ from reports.remediation.causes import ADVICE
 from reports.store.frames import Frames
 from reports.tables.ark_statuses import families
 from reports.tables.definitions import DECLARED, TableDefinition, published, records_of
-from reports.tables.report_tables import TABLES
-from reports.tables.summary import Summary, summarize
+from reports.tables.report_tables import TABLES, Report
+from reports.tables.summary import SUMMARY_TABLES
 from reports.tables.wording import CHANGE_NAMES, FAILURE_MEANINGS, FAMILY_MEANINGS, TOKEN_NAMES
 
 if TYPE_CHECKING:
     from jinja2 import Template
 
+#: The tables that the page needs to the end.
+NEEDED_TABLES = (*SUMMARY_TABLES, "failures")
 #: Number of causes with a card.
 MOST_CAUSES = 12
 
@@ -63,21 +63,6 @@ SCRIPTS = (
 CHART_LIBRARY = "echarts.min.js"
 
 
-def page(
-    frames: Frames,
-    tables: Mapping[str, pd.DataFrame],
-    *,
-    choice: str = "",
-    language_choice: LanguageChoice | None = None,
-) -> str:
-    """Return the whole page as HTML. The same run and tables give the same text."""
-    language_choice = language_choice or LanguageChoice()
-    texts = Texts(language_choice.language.code)
-    parts = {definition.name: part_of(definition, tables[definition.name], frames, texts) for definition in TABLES}
-    pieces = page_pieces(frames, parts, texts, choice=choice, language_choice=language_choice)
-    return b"".join(pieces).decode("utf-8")
-
-
 @dataclass(frozen=True, slots=True)
 class PagePart:
     """The part of one table that the page needs, so that a long table need not stay in memory."""
@@ -88,46 +73,56 @@ class PagePart:
     sentences: tuple[str, ...]
     """Its sentences to translate."""
     charts: tuple[Chart, ...]
-    rows: pd.DataFrame | None
-    """The rows for cards and the first screen; None for tables without a part there."""
 
 
-def part_of(definition: TableDefinition, table: pd.DataFrame, frames: Frames, texts: Texts) -> PagePart:
+def _part_of(definition: TableDefinition, table: pd.DataFrame, frames: Frames, texts: Texts) -> PagePart:
     """Return the part of a table that the page needs."""
     texts_of_columns = (table[column.name].dropna().unique() for column in definition.columns if column.is_ours)
-    rows = table if definition.name in ("summary", "changes", "causes") else None
     return PagePart(
         shown=shown_table(definition, table, frames, texts),
         rows_packed=pack_rows(table, columns_of(definition)),
         sentences=tuple(str(text) for part in texts_of_columns for text in part),
         charts=tuple(charts_of(definition.name, table, frames, texts)),
-        rows=table[table["number"].le(MOST_CAUSES)] if definition.name == "failures" else rows,
     )
 
 
-def page_pieces(
-    frames: Frames, parts: Mapping[str, PagePart], texts: Texts, *, choice: str, language_choice: LanguageChoice
-) -> Iterator[bytes]:
-    """Yield the page as HTML from its parts by table name.
+def page_pieces(report: Report) -> Iterator[bytes]:
+    """Yield the page as HTML, after an empty piece for each of `TABLES`: only its `PagePart` is needed from then on.
 
     It is written in the chosen language, English by default, and contains the texts of the others. The reader's browser
     selects among them unless a language was chosen.
     """
-    tables = {name: part.rows for name, part in parts.items() if part.rows is not None}
-    summary = summarize(frames, tables)
+    frames, language_choice = report.frames, report.language_choice
+    texts, parts = Texts(language_choice.language.code), {}
+    for definition in TABLES:
+        parts[definition.name] = _part_of(definition, report.tables[definition.name], frames, texts)
+        yield b""
+    tables, summary = report.tables, report.summary
     own_sentences = dict.fromkeys([*ADVICE.values(), *(text for part in parts.values() for text in part.sentences)])
     cards = action_cards(frames, tables, MOST_CAUSES, texts)
     has_arks = parts["naans"].shown.row_count
     charts = [chart for name in CHART_TABLES for chart in parts[name].charts if has_arks]
-    values = {
-        **_page_values(frames, tables, summary, texts),
-        "choice": escape_invisible(choice),
+    values: dict[str, Any] = {
+        "frames": frames,
+        "run": next(records_of(frames.run), None),
+        "choice": report.choice.words,
+        "summary": summary,
+        "tiles": DECLARED["tile"],
+        "measures": {row["measure"]: row for row in records_of(tables["summary"])},
         "actions": cards,
         "more_causes": len(tables["causes"]) - len(cards),
+        "card": card_words(texts),
+        "cell_of": cell_of,
+        "terms": {**FAMILY_MEANINGS, **FAILURE_MEANINGS},
+        "tones": TONES,
+        "names": TOKEN_NAMES,
         "charts": charts,
         "comparison": change_lists(tables["changes"]) if frames.compared_run else [],
-        "details": [detail.name for detail in DETAILS],
-        "topics": [(topic, [parts[name].shown for name in topic.tables]) for topic in TOPICS],
+        "change_names": CHANGE_NAMES,
+        "most_listed": MOST_LISTED,
+        "topics": [(topic, [parts[name].shown for name in topic["tables"]]) for topic in DECLARED["topic"]],
+        "columns_of": columns_of,
+        "details": DETAILS,
     }
     title = texts.mark(summary.title)
     for_scripts = {
@@ -146,7 +141,7 @@ def page_pieces(
         for code, language in LANGUAGES.items()
     }
     library = (_HERE / "static" / CHART_LIBRARY).read_text("utf-8")
-    return multilingual_page(
+    yield from multilingual_page(
         template("page.html.j2", "reports.page"),
         values,
         texts,
@@ -212,34 +207,6 @@ def multilingual_page(
         }
     )
     return (texts.fill_page(piece).encode("utf-8", errors="backslashreplace") for piece in pieces)
-
-
-def _page_values(frames: Frames, tables: Mapping[str, pd.DataFrame], summary: Summary, texts: Texts) -> dict[str, Any]:
-    """Return the values of the template that describe the audit."""
-    suspect = frames.run[frames.run["is_suspect"].fillna(False)]
-    return {
-        "frames": frames,
-        "run": next(records_of(frames.run), None),
-        "today": frames.run["started_at"].max(),
-        "suspicion": escape_invisible("".join(suspect["suspicion"].dropna())),
-        "title": summary.title(texts),
-        "audited": summary.scope_sentences(texts),
-        "headline": summary.headline(texts),
-        "sentences": summary.result_sentences(texts),
-        "tiles": DECLARED["tile"],
-        "measures": {row["measure"]: row for row in records_of(tables["summary"])},
-        "counts": summary.measures,
-        "terms": {**FAMILY_MEANINGS, **FAILURE_MEANINGS},
-        "tones": TONES,
-        "names": TOKEN_NAMES,
-        "known": summary.known,
-        "card": card_words(texts),
-        "cell_of": cell_of,
-        "change_names": CHANGE_NAMES,
-        "most_listed": MOST_LISTED,
-        "on_paper": ON_PAPER,
-        "columns_of": columns_of,
-    }
 
 
 def _script_values(own_sentences: Sequence[str], language: Language) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,7 +18,7 @@ from reports.languages import N_, Language
 from reports.languages.display import ColumnType, escape_invisible, heading, link
 from reports.remediation.causes import FAULT_OF, Fault, Grade
 from reports.store.frames import Frames
-from reports.tables.definitions import DECLARED, Column, TableDefinition, arrow_moments, rows_of, values_of
+from reports.tables.definitions import Column, TableDefinition, arrow_moments, rows_of, values_of
 from reports.tables.wording import TOKEN_NAMES
 
 #: Rows of a table included as HTML, for readers without scripts and for print; the embedded data has more.
@@ -192,23 +192,6 @@ def table_description(definition: TableDefinition) -> dict[str, Any]:
             for column in columns_of(definition)
         ],
     }
-
-
-@dataclass(frozen=True, slots=True)
-class Topic:
-    """A part of the page: tables that answer related questions."""
-
-    name: str
-    title: str
-    answers: str
-    """The questions, in one sentence."""
-    tables: Sequence[str]
-
-
-TOPICS = tuple(Topic(**topic) for topic in DECLARED["topic"])
-
-#: Printed tables: those that count.
-ON_PAPER = frozenset({"naans", "resolvers", "documents"})
 
 
 def columns_of(definition: TableDefinition) -> tuple[Column, ...]:

@@ -18,7 +18,7 @@ from reports.languages.display import neutralize_formula
 #: Every formula that calls a function or another program has one of these signs.
 _CALL = re.compile(r"[(|!]")
 #: Redirects by which a site says that a page has moved for good.
-_PERMANENT = (301, 308)
+PERMANENT = (301, 308)
 _ESCAPE = re.compile(r"%[0-9a-fA-F]{2}")
 #: Characters that mean the same in a path whether or not they are percent-encoded.
 _PLAIN = re.compile(r"[A-Za-z0-9._~:@!$'()*,-]")
@@ -93,7 +93,7 @@ def target_moves(chains: Iterable[tuple[str, Sequence[tuple[str, int | None]]]])
     for ark, hops in chains:
         target, final = present_target(hops), hops[-1][0]
         redirects = [status for _, status in hops[[url for url, _ in hops].index(target) : -1]] if target else []
-        if target and not same_object(target, final) and all(status in _PERMANENT for status in redirects):
+        if target and not same_object(target, final) and all(status in PERMANENT for status in redirects):
             why = f"the target redirects permanently ({', '.join(map(str, redirects))})"
             moves.append(TargetMove(ark, target, final, why))
     distinct = {(move.ark, move.proposed_target): move for move in moves}

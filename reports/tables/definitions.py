@@ -59,6 +59,7 @@ class TableDefinition:
     columns: tuple[Column, ...]
     order: tuple[str, ...] = ()
     is_listing: bool = False
+    is_printed: bool = False
     first: tuple[str, ...] = ()
     nothing: str = N_("Nothing to report.")
 

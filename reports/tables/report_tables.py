@@ -19,6 +19,7 @@ from reports.store.known_problems import read_known
 from reports.tables import actions, changes, inventory, listings, overviews, persistence, services, summary
 from reports.tables.failing import former_causes
 from reports.tables.filters import Choice
+from reports.tables.summary import Summary, summarize
 
 
 class Tables(Mapping[str, pd.DataFrame]):
@@ -33,14 +34,14 @@ class Tables(Mapping[str, pd.DataFrame]):
 
     def __getitem__(self, name: str) -> pd.DataFrame:
         if name not in self._made:
-            self._made[name] = _BY_NAME[name].table(self._frames)
+            self._made[name] = DEFINITIONS[name].table(self._frames)
         return self._made[name]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(_BY_NAME)
+        return iter(DEFINITIONS)
 
     def __len__(self) -> int:
-        return len(_BY_NAME)
+        return len(DEFINITIONS)
 
     def let_go(self, name: str) -> None:
         """Drop a table from memory."""
@@ -64,7 +65,7 @@ TABLES = (
     persistence.SURVIVAL,
     persistence.PERSISTENCE,
 )
-_BY_NAME = {table.name: table for table in TABLES}
+DEFINITIONS = {table.name: table for table in TABLES}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -84,6 +85,11 @@ class Report:
     ) -> Report:
         """Return the report on a run; *choice* names the part of the run that *frames* contains."""
         return cls(frames, Tables(frames), choice or Choice(), language_choice or LanguageChoice())
+
+    @property
+    def summary(self) -> Summary:
+        """The numbers that the report says first."""
+        return summarize(self.frames, self.tables)
 
 
 # A report for notebooks: the frames of a store, and every table of the report.

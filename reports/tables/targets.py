@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-import pandas as pd
-
 from crawler.model.observations import ObjectOutcome, Question
-from reports.remediation.targets import TargetMove, target_moves
+from reports.remediation.targets import PERMANENT, TargetMove, target_moves
 from reports.store.frames import Frames
 from reports.tables.ark_statuses import last_answers
 from reports.tables.definitions import PAIR, rows_of
@@ -16,16 +12,9 @@ from reports.tables.definitions import PAIR, rows_of
 def moved_targets(frames: Frames) -> list[TargetMove]:
     """Return the moved targets of ARKs that work as cited; each redirects permanently to its proposed replacement."""
     # A page that explains why an object is withdrawn is not its new place.
-    return target_moves(_chains(frames, frames.verdicts[frames.verdicts["object"].eq(ObjectOutcome.RESOLVED)]))
-
-
-def _chains(frames: Frames, pairs: pd.DataFrame) -> Iterator[tuple[str, list[tuple[str, int | None]]]]:
-    """Yield the ARK and the last chain of each of *pairs*."""
-    answers = last_answers(frames, [Question.OBJECT]).merge(pairs[PAIR], on=PAIR)
-    chains: dict[int, list[tuple[str, int | None]]] = {number: [] for number in answers["observation_id"]}
-    hops = frames.hops[frames.hops["observation_id"].isin(chains.keys())]
-    for number, url, status in rows_of(hops[["observation_id", "url", "status"]]):
-        chains[number].append((url, status))
-    for ark, number in rows_of(answers[["ark", "observation_id"]]):
-        if chains[number]:
-            yield ark, chains[number]
+    resolved = frames.verdicts.loc[frames.verdicts["object"].eq(ObjectOutcome.RESOLVED), PAIR]
+    answers = last_answers(frames, [Question.OBJECT]).merge(resolved, on=PAIR)[["observation_id", "ark"]]
+    redirecting = frames.hops.loc[frames.hops["status"].isin(PERMANENT), "observation_id"]
+    hops = frames.hops.merge(answers[answers["observation_id"].isin(redirecting)], on="observation_id")
+    chains = hops.groupby("observation_id")[["ark", "url", "status"]]
+    return target_moves((chain["ark"].iloc[0], [*rows_of(chain[["url", "status"]])]) for _, chain in chains)

@@ -138,21 +138,18 @@ SEVERITY = {
 TOKENS = tuple(dict.fromkeys(token for tokens in SEVERITY.values() for token in tokens))
 
 
-def at_least(token: str) -> frozenset[str]:
-    """Return the tokens that are at least as serious as *token*, of the same kind.
-
-    >>> sorted(at_least("flapping")), sorted(at_least("gone"))
-    (['confirmed-broken', 'flapping'], ['confirmed', 'gone'])
-    """
-    orders = [tokens[: tokens.index(token) + 1] for tokens in (*SEVERITY.values(), (MISTYPED,)) if token in tokens]
-    return frozenset(serious for order in orders for serious in order)
-
-
 def reached_tokens(fail_on: Iterable[str], occurring: Iterable[str]) -> list[str]:
-    """Return the distinct tokens in *occurring* that are at least as serious as one in *fail_on*, in order.
+    """Return the distinct tokens in *occurring* that are at least as serious as one of the same kind in *fail_on*, in order.
 
     >>> reached_tokens(["dns"], ["resolved", "broken"]), reached_tokens(["confirmed-broken"], ["broken"])
     (['broken'], [])
+    >>> reached_tokens(["flapping", "gone"], ["failing", "moved", "confirmed-broken", "confirmed"])
+    ['confirmed-broken', 'confirmed']
     """
-    serious = frozenset(token for asked in fail_on for token in at_least(asked))
-    return [token for token in dict.fromkeys(occurring) if token in serious]
+    orders = (*SEVERITY.values(), (MISTYPED,))
+    limits = [(order, order.index(token)) for token in fail_on for order in orders if token in order]
+    return [
+        token
+        for token in dict.fromkeys(occurring)
+        if any(token in order and order.index(token) <= limit for order, limit in limits)
+    ]

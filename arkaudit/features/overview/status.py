@@ -22,7 +22,7 @@ from reports.tables.definitions import in_order, records_of
 from reports.tables.news import UNREAD, could_read_nothing
 from reports.tables.persistence import runs
 from reports.tables.report_tables import Report
-from reports.tables.summary import Summary, summarize
+from reports.tables.summary import Summary
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
@@ -136,7 +136,7 @@ def status_of(report: Report, store: Path) -> AuditStatus | None:
         uuid5(NAMESPACE_URL, keys[min(keys)]).urn,
         this["run_id"],
         max([this["started_at"], *frames.later["started_at"]]).to_pydatetime(),
-        replace(summarize(frames, tables), scope={}),
+        replace(report.summary, scope={}),
         tuple(name for name, is_true in holds.items() if is_true),
         tuple(
             RunStatus(

@@ -22,13 +22,13 @@ from reports.exports import text_of, write_report
 from reports.languages import FOLDER, LANGUAGES, NAMES, LanguageChoice
 from reports.languages.display import ColumnType
 from reports.page.cards import letter
-from reports.page.document import page
 from reports.page.translations import Texts, changes
 from reports.remediation.causes import Cause
 from reports.store.frames import Frames
 from reports.tables.report_tables import TABLES, Report, Tables
 from reports.tables.summary import Summary
 from reports.tables.wording import FORMATS
+from tests.report_world import page
 from tests.unit.reports.test_cards import seen_arks
 from tests.vectors import vectors
 from tools.catalogues import TRANSLATED, extract_sentences, load_catalogue, untranslated_sentences, update_catalogue

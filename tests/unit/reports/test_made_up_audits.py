@@ -15,13 +15,13 @@ from crawler.store.store import Store
 from reports.formats.digest import HEADINGS, as_markdown, digest_of
 from reports.languages import LANGUAGES
 from reports.page.cards import action_cards
-from reports.page.document import page
 from reports.store.frames import Frames, load_frames
 from reports.store.inventory import read_inventory
 from reports.tables.ark_statuses import ark_statuses
 from reports.tables.news import news_of
 from reports.tables.report_tables import Report, Tables
 from reports.tables.summary import summarize
+from tests.report_world import page
 from tests.unit.crawler.test_history import audit
 from tests.unit.reports.test_cards import facts_of
 

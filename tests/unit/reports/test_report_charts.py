@@ -7,10 +7,10 @@ from bs4 import BeautifulSoup
 from crawler.store.store import Store
 from reports.languages import ENGLISH
 from reports.page.charts import CHART_TABLES, Chart, alive_of, charts_of, survival_of
-from reports.page.document import page
 from reports.store.frames import Frames, load_frames
 from reports.tables.persistence import runs
 from reports.tables.report_tables import Tables
+from tests.report_world import page
 from tests.unit.crawler.test_history import GUIDE, ONE, OTHER, audit
 
 

@@ -5,6 +5,7 @@ import io
 import os
 import sqlite3
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ from arkaudit.output.exits import exit_on
 from arkaudit.output.output_rows import csv_line
 from arkaudit.output.reporting import report_on
 from extractors.model.errors import UserMistake
-from reports.exports import ReportPaths, check_out, write_report
+from reports.exports import FORMATS, ReportPaths, check_out, write_report
 from reports.formats.table_files import csv_text
 from reports.languages.display import neutralize_formula
 from reports.store.frames import load_frames
@@ -45,12 +46,16 @@ def written(out: Path, report: Report) -> ReportPaths:
     return write_report(report, out)
 
 
+def table_file(paths: ReportPaths, name: str) -> Path:
+    """Return the CSV file of a table."""
+    return next(path for path in paths.files if path.name == f"{name}.csv")
+
+
 def test_a_report_is_a_page_and_a_file_for_each_table(written: ReportPaths, out: Path) -> None:
     expected = {"index.html", *(f"tables/{table.name}.csv" for table in TABLES)}
     assert set(files(out)) == expected
     assert written.index == out / "index.html"
-    assert list(written.tables) == [table.name for table in TABLES]
-    assert all(path.is_file() for path in written.tables.values())
+    assert [*written.files] == [*(out / f"tables/{table.name}.csv" for table in TABLES), out / "index.html"]
 
 
 def test_a_page_that_cannot_be_made_costs_the_page_alone(
@@ -59,11 +64,12 @@ def test_a_page_that_cannot_be_made_costs_the_page_alone(
     out = tmp_path / "report"
     write_report(report, out, ["html", "csv", "json"])
 
-    def failing(*_: object, **__: object) -> Iterator[bytes]:
-        yield b"<!DOCTYPE html>"
+    def failing(report: Report, folder: Path) -> Iterator[None]:
+        (folder / "index.html").write_bytes(b"<!DOCTYPE html>")
+        yield
         raise ValueError("not the same tag in both languages")
 
-    monkeypatch.setattr("reports.exports.page_pieces", failing)
+    monkeypatch.setitem(FORMATS, "html", replace(FORMATS["html"], write=failing))
     paths = write_report(report, out, ["html", "csv", "json"])
     assert (paths.index, [str(problem) for problem in paths.failed.values()]) == (
         None,
@@ -76,10 +82,11 @@ def test_a_page_that_cannot_be_made_costs_the_page_alone(
 def test_run_with_failed_page_sends_news_and_ends_with_3(
     world_store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def failing(*_: object, **__: object) -> Iterator[bytes]:
+    def failing(report: Report, folder: Path) -> Iterator[None]:
+        yield
         raise ValueError("not\nthe same")
 
-    monkeypatch.setattr("reports.exports.page_pieces", failing)
+    monkeypatch.setitem(FORMATS, "html", replace(FORMATS["html"], write=failing))
     reported = report_on(load(None, {}), world_store, tmp_path / "report", formats=["html", "csv"])
     [line] = [line for line in capsys.readouterr().err.splitlines() if "could not be made" in line]
     assert line.endswith("as html, which is a bug of arkaudit: ValueError: not the same")
@@ -91,13 +98,13 @@ def test_run_with_failed_page_sends_news_and_ends_with_3(
 
 
 def test_a_file_is_utf8_with_lf_and_iso_moments(written: ReportPaths) -> None:
-    naans = written.tables["naans"].read_bytes()
+    naans = table_file(written, "naans").read_bytes()
     assert naans.startswith(b'"naan","organization","arks"')
     assert '"12148","Bibliothèque nationale de France",2,3,2,2,0,0,0,1,1,'.encode() in naans
-    assert all(b"\r" not in path.read_bytes() for path in written.tables.values())
-    hosts = pd.read_csv(written.tables["hosts"])
+    assert all(b"\r" not in path.read_bytes() for path in written.files if path.suffix == ".csv")
+    hosts = pd.read_csv(table_file(written, "hosts"))
     assert set(hosts["first_at"]) == {"2026-11-20T10:00:00.123Z"}
-    resolvers = list(csv.DictReader(written.tables["resolvers"].open(encoding="utf-8", newline="")))
+    resolvers = list(csv.DictReader(table_file(written, "resolvers").open(encoding="utf-8", newline="")))
     assert [row["http_only"] for row in resolvers if row["role"] == "resolver"] == [
         "false", "false", "", "true", "false",
     ]  # fmt: skip
@@ -151,7 +158,7 @@ def test_a_lone_surrogate_is_written_as_its_escape(tmp_path: Path) -> None:
     with sqlite3.connect(store) as connection:
         connection.execute("""UPDATE verdict SET object_evidence = '["half of a character: \\ud83d"]'""")
     paths = write_report(load_frames(store), tmp_path / "report", ["csv"])
-    assert r"half of a character: \ud83d" in paths.tables["arks"].read_text("utf-8")
+    assert r"half of a character: \ud83d" in table_file(paths, "arks").read_text("utf-8")
 
 
 # -- into place, or not at all
@@ -221,7 +228,7 @@ def test_when_the_disk_is_full_nothing_half_written_stays(
 
 def test_tables_on_the_page_and_in_files_are_the_same_tables(written: ReportPaths, report: Report) -> None:
     for name, table in report.tables.items():
-        assert written.tables[name].read_bytes() == csv_text(table).encode()
+        assert table_file(written, name).read_bytes() == csv_text(table).encode()
 
 
 def test_files_of_a_killed_report_are_cleared_unless_in_use(tmp_path: Path, report: Report) -> None:

@@ -21,14 +21,15 @@ from reports.languages.display import escape_invisible, link
 from reports.page import document as pages
 from reports.page import shown_tables
 from reports.page.charts import CHART_TABLES, Chart, by_naan, charts_of
-from reports.page.document import SCRIPTS, page
-from reports.page.shown_tables import TOPICS, change_lists, columns_of, pack_rows
+from reports.page.document import SCRIPTS
+from reports.page.shown_tables import change_lists, columns_of, pack_rows
 from reports.page.translations import WORDS
 from reports.store.frames import Frames, load_frames
+from reports.tables.definitions import DECLARED
 from reports.tables.listings import ARKS
 from reports.tables.report_tables import TABLES, Tables
 from tests.real.browser import Page
-from tests.report_world import BTV_AT_N2T, GUIDE, LANDING, RIGHT_TO_LEFT_OVERRIDE, TERM, write_store
+from tests.report_world import BTV_AT_N2T, GUIDE, LANDING, RIGHT_TO_LEFT_OVERRIDE, TERM, page, write_store
 
 TablesByName = Mapping[str, pd.DataFrame]
 
@@ -64,14 +65,17 @@ def test_page_order_is_verdict_causes_tables(soup: BeautifulSoup) -> None:
     said = "1 of 4 judged ARKs fails; 1 gave no answer today; 4 were not judged; 2 causes to act on; nothing to compare with yet."
     assert only(soup.select("header .lede")).text == said
     headings = [heading.text for heading in soup.select("main h2")]
-    assert headings == ["To act on", "At a glance", *(topic.title for topic in TOPICS)]
-    named = {topic.name: [heading["id"] for heading in soup.select(f"#{topic.name} ~ .table h3")] for topic in TOPICS}
-    assert named == {topic.name: list(topic.tables) for topic in TOPICS}
+    assert headings == ["To act on", "At a glance", *(topic["title"] for topic in DECLARED["topic"])]
+    named = {
+        topic["name"]: [heading["id"] for heading in soup.select(f"#{topic['name']} ~ .table h3")]
+        for topic in DECLARED["topic"]
+    }
+    assert named == {topic["name"]: topic["tables"] for topic in DECLARED["topic"]}
 
 
 def test_every_table_has_one_topic() -> None:
-    in_topics = sorted(name for topic in TOPICS for name in topic.tables)
-    assert in_topics == sorted(table.name for table in TABLES), "put it into a topic of reports/page/shown_tables.py"
+    in_topics = sorted(name for topic in DECLARED["topic"] for name in topic["tables"])
+    assert in_topics == sorted(table.name for table in TABLES), "put it into a topic of reports/tables/tables.toml"
     assert all(sorted(map(repr, columns_of(table))) == sorted(map(repr, table.columns)) for table in TABLES)
 
 

@@ -9,11 +9,10 @@ import pytest
 from crawler.model import schema
 from crawler.model.observations import Question
 from crawler.verdicts.verdict import judge
-from reports.page.document import page
 from reports.store.frames import Frames, load_frames
 from reports.tables import overviews
 from reports.tables.report_tables import Report
-from tests.report_world import GUIDE, MOMENT, ark_row, hop, mention_row, observation_row, write_store
+from tests.report_world import GUIDE, MOMENT, ark_row, hop, mention_row, observation_row, page, write_store
 from tests.unit.crawler.test_verdict import facts
 
 ONE, DEAD = "https://n2t.net/ark:12148/x5", "https://dead.example/ark:12148/x6"

@@ -22,11 +22,11 @@ from reports.formats.json_document import json_report
 from reports.formats.markdown_report import markdown
 from reports.languages import LANGUAGES, LanguageChoice
 from reports.languages.display import markdown_words
-from reports.page.document import page
 from reports.store.frames import Frames, load_frames
 from reports.tables.news import news_of
 from reports.tables.report_tables import Report, Tables
 from reports.tables.summary import Summary, summarize
+from tests.report_world import page
 from tests.unit.crawler.test_history import GUIDE, ONE, OTHER, audit
 from tests.vectors import vectors
 
