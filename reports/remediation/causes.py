@@ -13,8 +13,6 @@ from enum import StrEnum
 from urllib.parse import unquote_to_bytes
 
 from crawler.model.observations import Family, ObjectOutcome, Question
-from extractors.model.ark import Ark
-from extractors.model.normalize import NotAnArk
 from extractors.model.urls import authority_of, split_url
 from reports.languages import N_, VOCABULARY
 
@@ -286,7 +284,7 @@ def _better(failure: Failure, cause: Cause) -> tuple[str | None, str | None]:
 
 
 def pattern(url: str, ark: str) -> str:
-    """Replace the name of *ark* in *url* by a placeholder, so that addresses made by one rule are equal.
+    """Replace the name of *ark* (in normal form) in *url* by a placeholder, so that addresses made by one rule are equal.
 
     If the URL contains neither the ARK nor its name, its last path segment becomes a wildcard.
 
@@ -296,15 +294,10 @@ def pattern(url: str, ark: str) -> str:
     'https://gallica.example/view/*'
     """
     address = url.partition("#")[0]
-    # In the normal form the rest is the name with its qualifier.
-    rest = ark.partition("/")[2] if ark.startswith("ark:") else ""
-    if rest and rest in address:
-        before, _, after = address.partition(rest)
-        return f"{before}{{name}}{after}"
     may_be_spelled = _MAY_BE_SPELLED.search(address)
-    if not may_be_spelled and _PLAIN_ARK.fullmatch(ark):
-        return _with_wildcard(address)
-    for name in filter(None, _names(ark)):
+    # In the normal form, the name ends where the qualifier begins.
+    whole = ark.partition("/")[2]
+    for name in filter(None, dict.fromkeys([whole, _QUALIFIER.split(whole, maxsplit=1)[0]])):
         before, spelling, after = address.partition(name)
         if not spelling and may_be_spelled:
             before, spelling, after = _find_spelling(address, name)
@@ -313,20 +306,8 @@ def pattern(url: str, ark: str) -> str:
     return _with_wildcard(address)
 
 
-def _names(ark: str) -> tuple[str, ...]:
-    """Return the name of an ARK with its qualifier, and without it; empty if *ark* is not an ARK."""
-    plain = _PLAIN_ARK.fullmatch(ark)
-    if plain:
-        return plain[1], plain[2]
-    try:
-        parsed = Ark.parse(ark)
-    except NotAnArk:
-        return ()
-    return parsed.name + parsed.qualifier, parsed.name
-
-
-#: An ARK without qualifier that has only one spelling.
-_PLAIN_ARK = re.compile("ark:[0-9a-z]+/(([0-9A-Za-z]+))")
+#: The sign with which the qualifier of an ARK begins.
+_QUALIFIER = re.compile("[/.]")
 #: An octet that is percent-encoded, or one character.
 _OCTETS = re.compile("%[0-9A-Fa-f]{2}|.", re.DOTALL)
 #: Characters of a URL that show that a name may be spelled differently from the normal form.
