@@ -234,8 +234,3 @@ def recheck_command(key: str, store: str) -> str:
     """
     words = ("--store", escape_invisible(store or "audit.db"), "--cause", key)
     return f"arkaudit recheck {shlex.join(words)}"
-
-
-def check_list(title: str, cards: Sequence[ActionCard], language: Language = ENGLISH) -> list[str]:
-    """Return the lines of a check-list in Markdown; text from the web is in code spans."""
-    return str(card_words(language).check_list(title, [card.row for card in cards])).splitlines()

@@ -17,7 +17,7 @@ from markupsafe import Markup
 from reports.languages import LANGUAGES, Language, LanguageChoice
 from reports.languages.display import FORMULA, NEUTRALIZED_FORMULA, escape_invisible
 from reports.languages.templates import template, words_of
-from reports.page.cards import action_cards, card_words, check_list
+from reports.page.cards import action_cards, card_words
 from reports.page.charts import CHART_TABLES, Chart, charts_of
 from reports.page.shown_tables import (
     MOST_LISTED,
@@ -99,7 +99,7 @@ def page_pieces(report: Report) -> Iterator[bytes]:
         yield b""
     tables, summary = report.tables, report.summary
     own_sentences = dict.fromkeys([*ADVICE.values(), *(text for part in parts.values() for text in part.sentences)])
-    cards = action_cards(frames, tables, MOST_CAUSES, texts)
+    cards, words = action_cards(frames, tables, MOST_CAUSES, texts), card_words(texts)
     has_arks = parts["naans"].shown.row_count
     charts = [chart for name in CHART_TABLES for chart in parts[name].charts if has_arks]
     values: dict[str, Any] = {
@@ -111,7 +111,7 @@ def page_pieces(report: Report) -> Iterator[bytes]:
         "measures": {row["measure"]: row for row in records_of(tables["summary"])},
         "actions": cards,
         "more_causes": len(tables["causes"]) - len(cards),
-        "card": card_words(texts),
+        "card": words,
         "cell_of": cell_of,
         "terms": {**FAMILY_MEANINGS, **FAILURE_MEANINGS},
         "tones": TONES,
@@ -126,7 +126,7 @@ def page_pieces(report: Report) -> Iterator[bytes]:
     }
     title = texts.mark(summary.title)
     for_scripts = {
-        "check_list": check_list(title, cards, texts),
+        "check_list": str(words.check_list(title, [card.row for card in cards])).splitlines(),
         "charts": [{"name": chart.name, "title": chart.title, "alt": chart.alt, **chart.drawing} for chart in charts],
     }
     told = {

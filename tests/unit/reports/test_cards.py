@@ -18,7 +18,7 @@ from crawler.verdicts.verdict import WAYS
 from reports.languages import ENGLISH
 from reports.languages.display import escape_invisible
 from reports.languages.templates import macros
-from reports.page.cards import ActionCard, ArkProblem, action_cards, card_words, check_list, known_command, letter
+from reports.page.cards import ActionCard, ArkProblem, action_cards, card_words, known_command, letter
 from reports.remediation.causes import Cause, Failure, diagnose
 from reports.store.frames import Frames
 from reports.tables.report_tables import Tables
@@ -172,7 +172,8 @@ def test_many_arks_are_named_by_their_host() -> None:
 
 
 def test_the_check_list_holds_every_card_and_marks_nothing_up(frames: Frames) -> None:
-    lines = check_list(f"`evil`{RIGHT_TO_LEFT_OVERRIDE}", action_cards(frames, Tables(frames), 9))
+    rows = [card.row for card in action_cards(frames, Tables(frames), 9)]
+    lines = card_words(ENGLISH).check_list(f"`evil`{RIGHT_TO_LEFT_OVERRIDE}", rows).splitlines()
     assert lines[0] == "# To act on: `` `evil`[U+202E] ``"
     assert lines[2] == (
         "- [ ] **the resolver resolves no ARK of this NAAN** (`the resolver: museum.example`): 2 citations of 1 ARK "
