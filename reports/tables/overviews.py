@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
+
 import pandas as pd
 
 from crawler.model.observations import (
@@ -48,27 +50,19 @@ def naans(frames: Frames) -> pd.DataFrame:
     services = statuses.groupby("naan")[["described", "committed"]].sum()
     rows = family_counts(statuses, "naan").merge(services, on="naan")
     rows = rows.merge(citation_counts(frames.mentions, "naan"), on="naan", how="left")
-    rows = with_purposes(with_counts(rows, ["citations", "documents"]))
+    rows = with_counts(rows, ["citations", "documents"])
+    rows = rows.merge(pd.DataFrame(map(asdict, SHARED_NAANS.values())), on="naan", how="left")
+    organization = rows["naan"].map(frames.registered.set_index("naan")["organization"])
     # Those of shoulders, too.
     words = map_parsed(frames.verdicts["naan_policy"], naan_policy_words)
     policies = frames.verdicts[["naan"]].assign(policy=words).dropna().drop_duplicates().sort_values("policy")
     return rows.assign(
-        organization=organizations_of(frames.registered, rows["naan"]),
+        organization=organization.where(~rows["naan"].isin(list(SHARED_NAANS))).astype("str"),
         shoulders=rows["naan"].map(tally(statuses, ["naan"], "shoulder", most=_MOST_SHOULDERS)),
         outcomes=rows["naan"].map(tally(statuses, ["naan"], "outcome")),
         remarks=findings_about(frames, "NAAN " + rows["naan"]),
         policy=rows["naan"].map(policies.groupby("naan")["policy"].agg(JOINT.join)).astype("str"),
     )
-
-
-def with_purposes(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return *rows* with the purpose of each shared NAAN; missing for other NAANs."""
-    purposes = [
-        (naan, shared.purpose, shared.expected_to_resolve, shared.long_term_reference)
-        for naan, shared in SHARED_NAANS.items()
-    ]
-    columns = ["naan", "purpose", "expected_to_resolve", "long_term_reference"]
-    return rows.merge(pd.DataFrame(purposes, columns=columns), on="naan", how="left")
 
 
 def resolvers(frames: Frames) -> pd.DataFrame:
@@ -110,29 +104,15 @@ def _by_host(verdicts: pd.DataFrame, column: str, **tallies: tuple[str, int | No
 def documents(frames: Frames) -> pd.DataFrame:
     """Return one row per document. An ARK is judged by the URLs that this document cites."""
     mentions = judged_mentions(frames, *SERVICES)
-    counts = (
-        _cited_in(mentions, "document_id"),
-        mentions["repairs"].fillna("").ne("").groupby(mentions["document_id"]).sum().rename("repaired"),
-    )
+    arks = family_counts(best(mentions, ["document_id", "ark_id"]), "document_id")
+    repaired = mentions["repairs"].fillna("").ne("").groupby(mentions["document_id"]).sum().rename("repaired")
     rows = frames.documents.rename(columns={"url": "document"})
-    rows["led_to"] = rows["final_url"].where(rows["outcome"].eq(DocumentOutcome.REDIRECTED))
-    for columns in counts:
+    for columns in (citation_counts(mentions, "document_id"), arks, repaired):
         rows = rows.merge(columns, on="document_id", how="left")
     return with_counts(rows, ["citations", "arks", *FAMILY_COLUMNS.values(), "repaired"]).assign(
-        findings=findings_about(frames, rows["document"])
+        led_to=rows["final_url"].where(rows["outcome"].eq(DocumentOutcome.REDIRECTED)),
+        findings=findings_about(frames, rows["document"]),
     )
-
-
-def _cited_in(mentions: pd.DataFrame, by: str) -> pd.DataFrame:
-    """Return the citations in each group of judged mentions, and ARKs by their best outcome there."""
-    arks = family_counts(best(mentions, [by, "ark_id"]), by)
-    return citation_counts(mentions, by).merge(arks, on=by)
-
-
-def organizations_of(registered: pd.DataFrame, naans: pd.Series) -> pd.Series:
-    """Return the registry's organization for each of *naans*; missing for shared NAANs."""
-    names = registered.set_index("naan")["organization"]
-    return naans.map(names).where(~naans.isin(list(SHARED_NAANS))).astype("str")
 
 
 def sent_hops(frames: Frames, columns: list[str]) -> pd.DataFrame:
@@ -141,11 +121,6 @@ def sent_hops(frames: Frames, columns: list[str]) -> pd.DataFrame:
     held_back = hops["chain_end"].isin(HELD_BACK) & hops["status"].isna()
     is_own = hops["run_id"].isin(frames.run["run_id"])
     return hops.loc[is_own & ~held_back & hops["sent"].fillna(True).astype(bool), columns]
-
-
-def own(frames: Frames, rows: pd.DataFrame) -> pd.DataFrame:
-    """Return those of *rows* that belong to this run, without those of earlier runs."""
-    return rows[rows["run_id"].isin(frames.run["run_id"])]
 
 
 def _mean_redirects(counts: pd.DataFrame, rows: pd.DataFrame, urls: pd.Series) -> pd.Series:

@@ -26,7 +26,7 @@ from reports.tables.changes import FAILING
 from reports.tables.definitions import published, records_of, rows_of
 from reports.tables.inventory import inventory_measures
 from reports.tables.known import KNOWN, known_measures
-from reports.tables.overviews import HELD_BACK, own
+from reports.tables.overviews import HELD_BACK
 from reports.tables.wording import FAMILY_COUNTS, FAMILY_MEANINGS, OBJECT_MEANINGS, STATE_MEANINGS
 
 Measure: TypeAlias = tuple[str, int, str]
@@ -81,7 +81,8 @@ def _measures(frames: Frames) -> Mapping[str, tuple[int, str]]:
         *_document_measures(frames),
         *_citation_measures(frames),
         *_ark_measures(frames),
-        *_url_measures(frames),
+        ("URLs", len(frames.verdicts), "Each ARK at each URL where it was cited or requested."),
+        *_measures_by("URLs", OBJECT_MEANINGS, Counter(frames.verdicts["object"])),
         *known_measures(frames),
         *inventory_measures(frames),
         ("findings", len(frames.findings), "Remarks about documents; each kind and text counts once per document."),
@@ -142,18 +143,14 @@ def _ark_measures(frames: Frames) -> Iterator[Measure]:
     yield from _measures_by("ARKs by status", STATE_MEANINGS, Counter(ark_states(frames)["state"]))
 
 
-def _url_measures(frames: Frames) -> Iterator[Measure]:
-    yield "URLs", len(frames.verdicts), "Each ARK at each URL where it was cited or requested."
-    yield from _measures_by("URLs", OBJECT_MEANINGS, Counter(frames.verdicts["object"]))
-
-
 def _question_measures(frames: Frames) -> Iterator[Measure]:
     asked = frames.verdicts.loc[frames.verdicts["request_count"].gt(0), "ark_id"].nunique()
     yield "ARKs asked about", asked, "Cited or given, and requested at least once."
     note = "One chain of requests each: for objects, metadata, controls, other readings and other forms, each attempt."
     yield "questions asked", len(frames.observations), note
     of_request = ["run_id", "chain_end", "status", "request_count"]
-    asks, documents = own(frames, frames.observations[of_request]), frames.documents
+    is_own = frames.observations["run_id"].isin(frames.run["run_id"])
+    asks, documents = frames.observations.loc[is_own, of_request], frames.documents
     # The last request of these was not sent, because of robots.txt or a private address.
     is_held_back = asks["chain_end"].isin(HELD_BACK) & asks["status"].isna()
     sent = (asks["request_count"] - is_held_back).clip(lower=0).sum()
@@ -235,16 +232,16 @@ class Summary:
 
     def facts(self) -> dict[str, Any]:
         """Return the subject for programs, as JSON values; not translated."""
-        scope, words = self.scope, _words(ENGLISH)
+        scope, limit = self.scope, _words(ENGLISH).limit
         if not scope["run"]:
             return {"store": scope["store"]}
         names = ("store", "run", "command", "state", "seeds", "scope", "began", "ended", "is_alone", "later_runs")
-        words_of_scope = {
-            "scope": [words.limit(*limit) for limit in scope["limits"]],
+        values = {
+            **scope,
+            "scope": [limit(*of_crawl) for of_crawl in scope["limits"]],
             "began": ENGLISH.moment(scope["began"]),
             "ended": scope["ended"] and ENGLISH.moment(scope["ended"]),
         }
-        values = {**scope, **words_of_scope}
         return {name: values[name] for name in (*names, "checked_again")}
 
 
