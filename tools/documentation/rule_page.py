@@ -103,27 +103,26 @@ def page() -> str:
 
 def _outcomes() -> Iterator[str]:
     yield "## Outcomes\n"
-    for service, outcomes, letters in SERVICES:
+    for service, outcomes, _ in SERVICES:
         has_families = outcomes is ObjectOutcome
-        head = "| outcome | family | meaning | rules |" if has_families else "| outcome | meaning | rules |"
+        head = "| outcome | family | meaning |" if has_families else "| outcome | meaning |"
         yield f"### {service}\n\n{head}\n|{'---|' * (head.count('|') - 1)}"
         for outcome in outcomes:
-            rules = [
-                f"{letter}{number}"
-                for letter in letters
-                for number, rule in enumerate(TABLES[letter].rules, start=1)
-                if rule.outcome is outcome
-            ]
-            words = [when for each, when in WITHOUT_RULES if each is outcome]
-            decisive = "; ".join(([", ".join(rules)] if rules else []) + words)
             family = f" {FAMILY_OF[outcome]} |" if has_families else ""
-            yield f"| `{outcome}` |{family} {MEANINGS[service][outcome]} | {decisive} |"
+            yield f"| `{outcome}` |{family} {MEANINGS[service][outcome]} |"
         yield ""
+        if has_families:
+            yield "Without a rule:\n"
+            yield from (f"- `{outcome}`: {when}" for outcome, when in WITHOUT_RULES)
+            yield ""
 
 
 def _tables() -> Iterator[str]:
     for letter, table in TABLES.items():
         yield f"## {table.title}\n"
+        if len({rule.outcome for rule in table.rules}) == 1:
+            yield f"Always `{table.rules[0].outcome}`.\n"
+            continue
         number = 1
         for group in table.groups:
             if len(table.groups) > 1:
