@@ -125,7 +125,7 @@ CONTROL_RULES: RuleTable[ControlFacts, CountedControl] = RuleTable(
                     CountedControl.RESOLVERS,
                 ),
                 _row(
-                    "the control there gets any other success, and the page describes an object or that of the control names this ARK",
+                    "the control there gets any other success, and the page describes an object, or the control's names this ARK",
                     lambda facts: facts.is_objects_own,
                     CountedControl.RESOLVERS,
                 ),
