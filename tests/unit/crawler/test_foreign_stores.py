@@ -32,7 +32,7 @@ def store(tmp_path: Path) -> Path:
 
 
 ROWS = (
-    "insert into assessment (run_id, is_suspect, reason, expected, missing) values (1, 0, '', 0, 0)",
+    "insert into assessment (run_id, is_suspect, reason) values (1, 0, '')",
     "insert into ark (ark_id, ark, naan, name, qualifier) values (1, 'ark:1/x', '1', 'x', '')",
     (
         "insert into document (document_id, run_id, url, fetched_at, outcome, hops)"
