@@ -161,9 +161,9 @@ def _checked_url(text: str) -> str:
 
 # -- the ARKs that a user names, one per line, with the URL that requests each object
 
-#: Separators between two ARKs of one line; another ARK in a URL's query belongs to the first.
 #: A NAAN and a name, as in tables without the label: "12148/btv1b8449691v". A DOI has a dot.
 _WITHOUT_LABEL = re.compile(r"/?(?P<ark>\d\w{4}/\w\S*)")
+#: Separators between two ARKs of one line; another ARK in a URL's query belongs to the first.
 _APART = re.compile(r"\s|^[\"')\]>]*[,;|]+[\"'(\[<]*$")
 _BETWEEN = re.compile(r"\s+|,(?=ark:|https?:)", re.IGNORECASE)
 
