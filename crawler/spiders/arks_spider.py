@@ -48,10 +48,6 @@ logger = logging.getLogger(__name__)
 # -- from a question to its request, and from the end of the chain to an observation
 
 
-#: Lower values wait longer: open conversations are finished first.
-_PRIORITY = {Question.OBJECT: 0}
-
-
 async def observe(
     ask: QuestionToSend, request: Request, response: Response | None, reader: AnswerReader
 ) -> Observation:
@@ -274,7 +270,7 @@ class ArksSpider(AuditSpider):
             errback=self.handle_failure,
             cb_kwargs={"ask": ask},
             dont_filter=True,  # two ARKs may have one landing page, and a loop repeats a URL
-            priority=_PRIORITY.get(ask.question, 1),
+            priority=0 if ask.question is Question.OBJECT else 1,  # open conversations are finished first
             meta={"verbatim_url": True, "text_only": True, "body_limit": limit, "follows_refresh": True},
         )
 
