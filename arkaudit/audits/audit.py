@@ -22,6 +22,7 @@ from arkaudit.configuration.config import Config
 from arkaudit.hooks import ArkSource
 from arkaudit.output.exits import note_faults, say
 from arkaudit.output.progress import JUDGING, Progress, RunProgress
+from crawler.asking.shared import Target
 from crawler.model.crawl_requests import FrontierState
 from crawler.model.observations import DocumentRecord, Verdict, now
 from crawler.model.registry import dns_look_up, load_registry, with_resolvers
@@ -41,14 +42,12 @@ from crawler.store.store import Store
 from crawler.verdicts.readings import CandidateReading, other_readings
 from extractors.documents import Document, document_name
 from extractors.isolated import batches, document_executor
-from extractors.model.ark import Ark
 from extractors.model.budget import cores
 from extractors.model.errors import RunInterrupted
 from extractors.model.naan import Registry
 from extractors.model.urls import origin_of
 from extractors.processes.worker import WorkerExecutor
 
-Target = tuple[Ark, str]
 #: Assumed size of a mention, for the size of a batch of documents.
 _MENTION_BYTES = 128
 #: Limit on fetched but unread bytes per reading process. Above it, Scrapy fetches less.

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from arkaudit.audits.audit import Audit, AuditInterrupted, Target
+from arkaudit.audits.audit import Audit, AuditInterrupted
 from arkaudit.audits.resuming import OpenRun, fingerprint, open_run
 from arkaudit.configuration.config import Config
 from arkaudit.hooks import ArkSource
@@ -17,6 +17,7 @@ from arkaudit.output import output_rows as rows
 from arkaudit.output.exits import say
 from arkaudit.output.explaining import RunObservations, explanation
 from crawler.answers.mementos import MementoRecord
+from crawler.asking.shared import Target
 from crawler.history.ark_status import ArkState
 from crawler.history.rechecking import KnownArk
 from crawler.model.observations import FAMILY_OF, Family, ObjectOutcome, Verdict

@@ -29,6 +29,7 @@ from extractors.model.normalize import LABEL
 from extractors.model.urls import authority_of
 
 Target = tuple[Ark, str]
+"""An ARK, and the URL that requests its object."""
 
 Fact = tuple[Question, Hashable]
 """What a question shows about a neighbourhood, an origin, a pattern of addresses or a URL."""

@@ -16,6 +16,7 @@ from typing import NoReturn
 
 from crawler.answers.object_facts import ENOUGH_DESCRIBED
 from crawler.answers.probes import resolver_or_host
+from crawler.asking.shared import Target
 from crawler.model.observations import (
     CitedMention,
     DecidedOn,
@@ -203,8 +204,6 @@ def _decisions(
 def _raise_bug(bug: Exception) -> NoReturn:
     raise bug
 
-
-Target = tuple[Ark, str]
 
 #: The number of ARKs that are judged at a time, because the observations of a million do not fit into memory.
 _AT_A_TIME = 200
