@@ -385,21 +385,17 @@ class RunJudge:
             reason = bug_reason(bug)
         return judge({question: answer.unread(reason) for question, answer in answer_set.last.items()})
 
-    def _judge(self, case: TargetReadings, answer_sets: AnswerSets, answer_set: AnswerSet) -> Verdict | None:
-        context = self._context(case.ark, answer_set)
-        if context is None:
-            return None
-        verdict = judge(answer_set.last, context=context)
+    def _judge(self, case: TargetReadings, answer_sets: AnswerSets, answer_set: AnswerSet) -> Verdict:
+        verdict = judge(answer_set.last, context=self._context(case.ark, answer_set))
         if len(case.urls) < 2:  # most have only one reading
             return verdict
         intended, other_urls = _intended_ark(case, answer_sets)
         return replace(verdict, did_you_mean=intended, rests_on=tuple(dict.fromkeys((*verdict.rests_on, *other_urls))))
 
-    def _context(self, ark: Ark, answer_set: AnswerSet) -> VerdictContext | None:
-        """Return the other facts of the run for *ark* with these answers, or None if its object was never requested."""
+    def _context(self, ark: Ark, answer_set: AnswerSet) -> VerdictContext:
+        """Return the other facts of the run for *ark* with these answers, which include the object's."""
         answer = answer_set.answer
-        if answer is None:
-            return None
+        assert answer is not None
         asked_url, registry = answer.asked_url, self._background.registry
         written = answer_set.last[Question.OBJECT]
         at_landing = self._objects.get(written.final_url, set())
