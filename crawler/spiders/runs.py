@@ -74,14 +74,14 @@ def conclude_documents(store: Store, run_id: int, registry: Registry, *, resolve
     record_registry_findings(store, run_id, registry)
 
 
-def decide_unresolved(store: Store, run_id: int, *, resolver: str, declared: Declared = NOTHING_DECLARED) -> int:
+def decide_unresolved(store: Store, run_id: int, *, resolver: str, declared: Declared = NOTHING_DECLARED) -> None:
     """Decide doubtful mentions again with all documents, and record the changed ones as rows of their own.
 
-    Returns the number of changes. *resolver* is used for compact ARKs. Repeating it changes nothing.
+    *resolver* is used for compact ARKs. Repeating it changes nothing.
     """
     doubtful = list(store.unresolved_mentions(run_id))
     if not doubtful:
-        return 0
+        return
     repeated = frozenset(store.whole_arks(run_id, in_documents=2))
     evidence = Evidence.from_arks(store.whole_arks(run_id), repeated, declared=declared)
     changed: list[tuple[StoredUnresolvedMention, CitedMention]] = []
@@ -98,7 +98,6 @@ def decide_unresolved(store: Store, run_id: int, *, resolver: str, declared: Dec
         if budget.findings:
             store.record_findings(run_id, store.document_url(document_id), budget.findings)
     store.record_decisions(changed)
-    return len(changed)
 
 
 def record_registry_findings(store: Store, run_id: int, registry: Registry) -> None:
@@ -130,17 +129,16 @@ def url_again(before: Mention, again: Mention, url: str, *, resolver: str) -> st
     return mention_url(again.repaired, again.resolver, of_page, resolver)
 
 
-def settle_readings(store: Store, run_id: int) -> int:
+def settle_readings(store: Store, run_id: int) -> None:
     """Choose the reading of each doubtful mention that works; record it as a row of its own, with a finding.
 
     A reading that worked in an earlier run stays until another one works: an ARK that breaks is not another ARK. A
-    mention without such a reading and with missing answers stays as it is. Returns the number of newly decided
-    mentions. Repeating it changes nothing.
+    mention without such a reading and with missing answers stays as it is. Repeating it changes nothing.
     """
     kept = list(store.open_mentions(run_id))
     others = other_readings(kept)
     if not others:
-        return 0
+        return
     urls = dict.fromkeys(url for first, rest in others.items() for url in (first, *(reading.url for reading in rest)))
     shared = AnswerSets.from_observations(store.observations(run_id, SHARED))
     answer_sets = shared.with_those_about(store.observations_about(run_id, list(urls)))
@@ -168,7 +166,7 @@ def settle_readings(store: Store, run_id: int) -> int:
         store.record_findings(run_id, str(first), [Finding(kind, "; ".join(done.evidence))])
         if done.reading is not None:
             decisions += _decisions(by_url[url], done.reading, Reason.READING_WORKS if lives else Reason.READING_WORKED)
-    return store.record_decisions(decisions)
+    store.record_decisions(decisions)
 
 
 def _decisions(

@@ -177,17 +177,15 @@ class DocumentTables(Database):
                 values = {"run_id": run_id, "subject": subject, **asdict(finding)}
                 connection.execute(insert_if_new(schema.finding), values)
 
-    def record_decisions(self, decisions: Iterable[tuple[StoredMention, CitedMention]]) -> int:
+    def record_decisions(self, decisions: Iterable[tuple[StoredMention, CitedMention]]) -> None:
         """Record mentions that were decided again, each next to the rows of its earlier readings.
 
-        Return the number of new ones; recording one twice does no harm.
+        Recording one twice does no harm.
         """
-        new = 0
         with self.transaction() as connection:
             for first, cited in decisions:
                 values = self._mention_values(connection, first.document_id, first.ordinal, cited)
-                new += connection.execute(insert_if_new(schema.mention), [values]).rowcount
-        return new
+                connection.execute(insert_if_new(schema.mention), [values])
 
     def cited_targets(self, run_id: int, *, as_asked: bool = False) -> list[tuple[Ark, str]]:
         """Return each ARK and request URL that the documents of a run cite, once, in the order of first citation.
