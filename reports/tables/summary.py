@@ -256,7 +256,7 @@ _READ_WHOLE = (DocumentOutcome.READ, DocumentOutcome.REDIRECTED, DocumentOutcome
 #: The settings that limit a crawl, by their names in a plan.
 _LIMITS = tuple(
     f"crawl.{name}" for name in (
-        "scope", "depth", "max_pages", "max_time", "include", "exclude", "content_hosts", "oai.set", "oai.from",
+        "scope", "depth", "max_pages", "max_time", "include", "exclude", "content_hosts", "oai.set", "oai.since",
         "oai.until",
     )
 )  # fmt: skip
@@ -327,9 +327,9 @@ def scope_of(frames: Frames) -> dict[str, Any]:
 
 def _limits(settings: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """Yield the limits of a crawl with their values as text."""
+    of_oai = {f"crawl.oai.{name}": value for name, value in settings.get("crawl.oai", {}).items()}
+    values = {**settings, **of_oai}
     for name in _LIMITS:
-        value = settings.get(name)
-        if value is None and name.startswith("crawl.oai."):
-            value = (settings.get("crawl.oai") or {}).get(name.rpartition(".")[2])
-        if value not in (None, "", [], ()):
+        value = values.get(name)
+        if value not in (None, "", []):
             yield name, ", ".join(map(str, value)) if isinstance(value, list) else str(value)

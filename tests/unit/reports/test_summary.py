@@ -13,6 +13,8 @@ from bs4 import BeautifulSoup
 from hypothesis import given
 from hypothesis import strategies as st
 
+from arkaudit.audits.resuming import RunPlan
+from arkaudit.configuration.config_files import load
 from arkaudit.features.living_issue.issue import section_text
 from arkaudit.output.reporting import summary_lines
 from crawler.model.observations import Family
@@ -61,6 +63,23 @@ def test_the_subject_has_the_findings_about_the_whole_run(frames: Frames, tables
     said = summarize(replace(frames, findings=findings), tables).scope_sentences()
     assert [sentence for sentence in said if sentence not in summarize(frames, tables).scope_sentences()] == [
         "this crawl: stopped at 10 documents (--max-pages)."
+    ]
+
+
+def test_the_limits_are_the_settings_of_the_crawl_that_are_given(
+    frames: Frames, tables: Tables, tmp_path: Path
+) -> None:
+    text = '[crawl]\ndepth = 0\nmax_pages = 9\n[crawl.oai]\nset = "maps"\nfrom = "2026-01-01"\nuntil = "2026-02-01"\n'
+    (tmp_path / "arkaudit.toml").write_text(text)
+    plan = RunPlan.from_command(["https://library.example/"], load(tmp_path / "arkaudit.toml", {}))
+    scope = summarize(replace(frames, run=frames.run.assign(plan=[plan.json])), tables).facts()["scope"]
+    assert scope == [
+        "links within the site of a seed",
+        "up to 0 links deep",
+        "at most 9 documents",
+        "the set maps",
+        "records since 2026-01-01",
+        "records until 2026-02-01",
     ]
 
 
