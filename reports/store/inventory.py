@@ -19,7 +19,8 @@ from extractors.model.normalize import NotAnArk
 from extractors.model.urls import split_url
 from reports.store.csv_lines import csv_lines, read_text
 from reports.store.run_queries import start_of
-from reports.store.typed_columns import INTEGER, MOMENT, TEXT, Dtype, frame_of
+from reports.store.selections import load, select_columns
+from reports.store.typed_columns import INTEGER, TEXT, Dtype, frame_of
 
 #: The largest inventory that is read: several million ARKs.
 _MOST_BYTES = 2**29
@@ -108,8 +109,7 @@ def _is_web(url: str) -> bool:
 
 # The checks of the ARKs of an inventory, up to one run.
 
-#: One row per ARK of the inventory and URL, with its last check.
-_CHECK: Mapping[str, Dtype] = {"ark": TEXT, "request_url": TEXT, "object": TEXT, "judged_at": MOMENT, "final_url": TEXT}
+_CHECKS = select_columns(verdict, "request_url", "object", "final_url", ark=ark.c.ark, judged_at=run.c.started_at)
 
 
 def with_checks(connection: Connection, inventory: pd.DataFrame, run_id: int) -> pd.DataFrame:
@@ -119,29 +119,12 @@ def with_checks(connection: Connection, inventory: pd.DataFrame, run_id: int) ->
     """
     # One JSON text, because it may have any length.
     listed = func.json_each(json.dumps(inventory["ark"].tolist())).table_valued("value")
-    is_listed = ark.c.ark.in_(select(listed.c.value))
-    cited = connection.scalars(
-        select(ark.c.ark)
-        .join_from(mention, ark)
-        .join(document, document.c.document_id == mention.c.document_id)
-        .join(run, run.c.run_id == document.c.run_id)
-        .where(run.c.started_at <= start_of(run_id), is_listed)
-        .distinct()
-    )
-    age = func.row_number().over(
-        partition_by=(verdict.c.ark_id, verdict.c.request_url),
-        order_by=(run.c.started_at.desc(), verdict.c.verdict_id.desc()),
-    )
-    checks = (
-        select(ark.c.ark, verdict.c.request_url, verdict.c.object)
-        .add_columns(run.c.started_at.label("judged_at"), verdict.c.final_url, age.label("age"))
-        .join_from(verdict, ark)
-        .join(run, run.c.run_id == verdict.c.run_id)
-        .where(run.c.started_at <= start_of(run_id), verdict.c.object != ObjectOutcome.SKIPPED.value)
-        .where(is_listed)
-        .subquery()
-    )
-    columns = [checks.c[name] for name in _CHECK]
-    last = select(*columns).where(checks.c.age == 1).order_by(checks.c.ark, checks.c.request_url)
-    rows = inventory.merge(frame_of(_CHECK, connection.execute(last).all()), on="ark", how="left")
-    return rows.assign(is_cited=rows["ark"].isin(list(cited)), is_chosen=True)
+    is_meant = ark.c.ark.in_(select(listed.c.value)) & (run.c.started_at <= start_of(run_id))
+    citing = select(ark.c.ark).select_from(mention.join(ark).join(document).join(run))
+    cited = connection.scalars(citing.where(is_meant).distinct()).all()
+    was_sent = verdict.c.object != ObjectOutcome.SKIPPED.value
+    in_time = (run.c.started_at, verdict.c.verdict_id)
+    checks = load(connection, _CHECKS, is_meant, was_sent, of=verdict.join(ark).join(run), order=in_time)
+    last = checks.drop_duplicates(["ark", "request_url"], keep="last").sort_values(["ark", "request_url"])
+    rows = inventory.merge(last, on="ark", how="left")
+    return rows.assign(is_cited=rows["ark"].isin(cited), is_chosen=True)
