@@ -9,10 +9,10 @@ from typing import Any
 
 import pandas as pd
 
-from crawler.model.observations import FAMILY_OF, Family, ObjectOutcome
 from reports.languages import VOCABULARY, Language
 from reports.languages.display import escape_invisible
 from reports.languages.templates import macros
+from reports.page.shown_tables import TONES
 from reports.store.frames import Frames
 from reports.tables.ark_statuses import FAMILY_COLUMNS
 from reports.tables.definitions import in_order, records_of
@@ -46,7 +46,7 @@ class Chart:
 
 def charts_of(name: str, table: pd.DataFrame, frames: Frames, language: Language) -> Iterator[Chart]:
     """Yield the charts of a table."""
-    charts: tuple[Chart | None, ...] = ()
+    charts: Iterable[Chart | None] = ()
     match name:
         case "naans" if len(table):
             charts = (by_naan(table, language),)
@@ -106,25 +106,16 @@ def _shorten_name(name: str) -> str:
     return cut if len(cut) > 2 else f"{name[: _LONGEST_NAME - 1]}…"
 
 
-def by_service(services: pd.DataFrame, language: Language) -> tuple[Chart, ...]:
-    """Return one chart per service: how many ARKs provide it, and the other answers, all on one scale."""
-    most = services["arks"].max()
-    return tuple(
-        _service(str(name), rows, int(most), language) for name, rows in services.groupby("service", sort=False)
-    )
-
-
-def _service(service: str, rows: pd.DataFrame, most: int, language: Language) -> Chart:
-    given = rows.loc[rows["given"], "arks"].sum()
-    alt = chart_words(language).service(list(records_of(rows)), given, rows["arks"].sum())
-    if service == "object":
-        tones = [FAMILY_OF[ObjectOutcome(outcome)].value for outcome in rows["outcome"]]
-    else:
-        tones = rows["given"].map({True: Family.WORKS.value, False: Family.NOT_JUDGED.value}).tolist()
-    series = [{"name": "ARKs", "tones": tones, "values": rows["arks"].tolist()}]
-    return _chart(
-        f"service-{service}", alt, language, {"names": rows["outcome"].tolist(), "series": series, "most": most}
-    )
+def by_service(services: pd.DataFrame, language: Language) -> Iterator[Chart]:
+    """Yield one chart per service: how many ARKs provide it, and the other answers, all on one scale."""
+    for service, rows in services.groupby("service", sort=False):
+        given = rows.loc[rows["given"], "arks"].sum()
+        alt = chart_words(language).service(list(records_of(rows)), given, rows["arks"].sum())
+        tones = rows["outcome"].map(TONES).tolist()
+        series = [{"name": "ARKs", "tones": tones, "values": rows["arks"].tolist()}]
+        most = int(services["arks"].max())
+        drawing = {"names": rows["outcome"].tolist(), "series": series, "most": most}
+        yield _chart(f"service-{service}", alt, language, drawing)
 
 
 def alive_of(of_runs: pd.DataFrame, language: Language) -> Chart | None:

@@ -47,11 +47,8 @@ class Texts(Language):
     _marks: dict[tuple[str, ...], str] = field(default_factory=dict)
 
     def mark(self, text_in: Callable[[Language], str]) -> str:
-        """Return a mark for the texts that *text_in* returns for each language."""
-        return self.mark_texts({code: text_in(language) for code, language in LANGUAGES.items()})
-
-    def mark_texts(self, texts: Mapping[str, str]) -> str:
-        """Return a mark for the *texts* by language, or the text itself if it is the same in all."""
+        """Return a mark for the texts that *text_in* returns for each language, or the text if it is the same in all."""
+        texts = {code: text_in(language) for code, language in LANGUAGES.items()}
         key = tuple(texts.values())
         if len(set(key)) == 1:
             return key[0]
