@@ -8,16 +8,16 @@ from typing import Any
 import pandas as pd
 
 from reports.languages import ENGLISH, Language
-from reports.languages.display import heading, markdown_words
+from reports.languages.display import ColumnType, heading, markdown_words
 from reports.languages.templates import template, words_of
-from reports.tables.definitions import COUNT, DECLARED, NUMBER, SHARE, TRUTH, Column, in_order, rows_of, values_of
+from reports.tables.definitions import DECLARED, Column, in_order, rows_of, values_of
 from reports.tables.report_tables import DEFINITIONS, Report
 
 #: The declarations of the tables to show, by name.
 SHOWN = {brief["table"]: brief for brief in DECLARED["brief"]}
 #: Longer cells are cut; the other formats have the full text.
 LONGEST = 160
-_NUMERIC = (COUNT, NUMBER, SHARE)
+_NUMERIC = (ColumnType.COUNT, ColumnType.NUMBER, ColumnType.SHARE)
 
 
 def markdown(report: Report) -> str:
@@ -63,7 +63,7 @@ def _rows_to_show(brief: Mapping[str, Any], table: pd.DataFrame) -> pd.DataFrame
 
 def _cell(value: Any, column: Column, language: Language) -> str:
     text = language.format_cell(language.gettext(value) if value and column.is_ours else value, column.type)
-    if not text or column.type in (*_NUMERIC, TRUTH):
+    if not text or column.type in (*_NUMERIC, ColumnType.TRUTH):
         return text
     cut = text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
     return markdown_words(cut).replace("|", "\\|")

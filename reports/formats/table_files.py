@@ -15,19 +15,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from reports.languages.display import FORMULA, NEUTRALIZED_FORMULA, heading
-from reports.tables.definitions import (
-    COUNT,
-    MOMENT,
-    NUMBER,
-    SHARE,
-    TRUTH,
-    TableDefinition,
-    arrow_moments,
-    arrow_texts,
-    number_texts,
-    rows_of,
-)
+from reports.languages.display import FORMULA, NEUTRALIZED_FORMULA, ColumnType, heading
+from reports.tables.definitions import TableDefinition, arrow_moments, arrow_texts, number_texts, rows_of
 from reports.tables.report_tables import TABLES, Report
 
 _TEXT = pa.large_string()
@@ -95,11 +84,11 @@ def _neutralize_formulas(texts: Any) -> Any:
 def _write_parquet(path: Path, definition: TableDefinition, table: pd.DataFrame) -> None:
     """Write a table with the type, unit and meaning of each column."""
     types: dict[Any, Any] = {
-        COUNT: pa.int64(),
-        NUMBER: pa.float64(),
-        SHARE: pa.float64(),
-        TRUTH: pa.bool_(),
-        MOMENT: pa.timestamp("ms", tz="UTC"),
+        ColumnType.COUNT: pa.int64(),
+        ColumnType.NUMBER: pa.float64(),
+        ColumnType.SHARE: pa.float64(),
+        ColumnType.TRUTH: pa.bool_(),
+        ColumnType.MOMENT: pa.timestamp("ms", tz="UTC"),
     }
     fields = []
     for column in definition.columns:
@@ -130,10 +119,10 @@ _WIDEST = 60
 #: A workbook records its creation time; a fixed one gives the same bytes every time.
 _MADE = datetime(2000, 1, 1)
 _FORMATS = {
-    COUNT: {"num_format": "#,##0"},
-    NUMBER: {"num_format": "0.00"},
-    SHARE: {"num_format": "0.0%"},
-    MOMENT: {"num_format": "yyyy-mm-dd hh:mm:ss"},
+    ColumnType.COUNT: {"num_format": "#,##0"},
+    ColumnType.NUMBER: {"num_format": "0.00"},
+    ColumnType.SHARE: {"num_format": "0.0%"},
+    ColumnType.MOMENT: {"num_format": "yyyy-mm-dd hh:mm:ss"},
 }
 
 

@@ -7,16 +7,7 @@ from functools import lru_cache
 
 import pandas as pd
 
-from crawler.model.outcomes import (
-    BEST_FIRST,
-    BEST_STATE_FIRST,
-    DESCRIBED,
-    FAMILY_OF,
-    CommitmentOutcome,
-    Family,
-    MementoOutcome,
-    ObjectOutcome,
-)
+from crawler.model.outcomes import BEST_FIRST, BEST_STATE_FIRST, FAMILY_OF, Family, MementoOutcome, ObjectOutcome
 from reports.store.frames import Frames
 from reports.store.selections import OBJECT
 from reports.store.typed_columns import JOINT, vocabulary
@@ -99,15 +90,6 @@ def family_counts(standings: pd.DataFrame, by: str | list[str]) -> pd.DataFrame:
 def share(part: pd.Series, whole: pd.Series) -> pd.Series:
     """Return *part* / *whole*; missing if *whole* is 0."""
     return (part.astype("Float64") / whole.where(whole > 0).astype("Float64")).round(4)
-
-
-def level(statuses: pd.DataFrame) -> pd.Series:
-    """Return how many of the three services each ARK provides; missing if the object could not be judged."""
-    works = statuses["family"].eq(Family.WORKS)
-    described = works & statuses["metadata"].isin(DESCRIBED)
-    committed = works & statuses["commitment"].eq(CommitmentOutcome.STATED)
-    given = works.astype("Int64") + described.astype("Int64") + committed.astype("Int64")
-    return given.where(works | statuses["family"].eq(Family.FAILS))
 
 
 def citation_counts(mentions: pd.DataFrame, by: str | list[str]) -> pd.DataFrame:

@@ -18,21 +18,16 @@ from reports.languages.display import ColumnType
 from reports.store.frames import Frames
 from reports.store.typed_columns import text_of_value
 
-TEXT, TOKEN, URL = ColumnType.TEXT, ColumnType.TOKEN, ColumnType.URL
-NAAN, ARK = ColumnType.NAAN, ColumnType.ARK
-COUNT, NUMBER, SHARE = ColumnType.COUNT, ColumnType.NUMBER, ColumnType.SHARE
-TRUTH, MOMENT = ColumnType.TRUTH, ColumnType.MOMENT
-
 #: The key of a verdict: an ARK and the requested URL.
 PAIR = ["ark_id", "request_url"]
 
 #: The dtype of a column in a frame, by its type. Words of a vocabulary may be categories, too.
 DTYPES = {
-    **dict.fromkeys((TEXT, TOKEN, NAAN, ARK, URL), "str"),
-    COUNT: "Int64",
-    **dict.fromkeys((NUMBER, SHARE), "Float64"),
-    TRUTH: "boolean",
-    MOMENT: "datetime64[ms, UTC]",
+    **dict.fromkeys((ColumnType.TEXT, ColumnType.TOKEN, ColumnType.NAAN, ColumnType.ARK, ColumnType.URL), "str"),
+    ColumnType.COUNT: "Int64",
+    **dict.fromkeys((ColumnType.NUMBER, ColumnType.SHARE), "Float64"),
+    ColumnType.TRUTH: "boolean",
+    ColumnType.MOMENT: "datetime64[ms, UTC]",
 }
 
 
@@ -74,14 +69,14 @@ class TableDefinition:
         dtypes = {
             column.name: DTYPES[column.type]
             for column in self.columns
-            if not (column.type is TOKEN and isinstance(columns[column.name].dtype, pd.CategoricalDtype))
+            if not (column.type is ColumnType.TOKEN and isinstance(columns[column.name].dtype, pd.CategoricalDtype))
         }
         return columns.astype(dtypes)
 
 
 #: The declarations of all tables, and of the parts of the page and of the Markdown report.
 DECLARED = tomllib.loads(files("reports.tables").joinpath("tables.toml").read_text("utf-8"))
-_UNITS = {SHARE: "1", MOMENT: "UTC"}
+_UNITS = {ColumnType.SHARE: "1", ColumnType.MOMENT: "UTC"}
 
 
 def published(name: str, function: Callable[[Frames], pd.DataFrame]) -> TableDefinition:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pandas as pd
 
-from crawler.model.observations import DESCRIBED, CommitmentOutcome
+from crawler.model.observations import DESCRIBED, CommitmentOutcome, Family
 from reports.languages import VOCABULARY
 from reports.store.frames import Frames
 from reports.store.run_queries import WORKING
-from reports.tables.ark_statuses import ark_statuses, level, share
+from reports.tables.ark_statuses import ark_statuses, share
 from reports.tables.definitions import published
 from reports.tables.wording import COMMITMENT_MEANINGS, METADATA_MEANINGS, OBJECT_MEANINGS
 
@@ -38,8 +38,13 @@ def _answers(frames: Frames) -> pd.DataFrame:
 
 
 def _levels(frames: Frames) -> pd.DataFrame:
-    """Return one row per level, from 3 to 0 and then unknown."""
-    levels = level(ark_statuses(frames)).astype("str").fillna("unknown")
+    """Return one row per number of provided services, from 3 to 0, and then unknown if the object could not be judged."""
+    statuses = ark_statuses(frames)
+    works = statuses["family"].eq(Family.WORKS)
+    described = works & statuses["metadata"].isin(DESCRIBED)
+    committed = works & statuses["commitment"].eq(CommitmentOutcome.STATED)
+    given = works.astype("Int64") + described.astype("Int64") + committed.astype("Int64")
+    levels = given.where(works | statuses["family"].eq(Family.FAILS)).astype("str").fillna("unknown")
     table = pd.DataFrame(LEVELS.items(), columns=["outcome", "meaning"])
     table = table.assign(service="level", arks=[int(levels.eq(name).sum()) for name in table["outcome"]])
     return table.assign(share=share(table["arks"], pd.Series(len(levels), index=table.index)))

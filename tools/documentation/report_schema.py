@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from reports.formats.json_document import VERSION
-from reports.tables.definitions import COUNT, DECLARED, MOMENT, NUMBER, SHARE, TRUTH, TableDefinition
+from reports.languages.display import ColumnType
+from reports.tables.definitions import DECLARED, TableDefinition
 from reports.tables.report_tables import TABLES
 
 
@@ -54,9 +55,9 @@ def _table_schema(definition: TableDefinition) -> dict[str, Any]:
 
 
 _JSON_TYPES: dict[Any, dict[str, Any]] = {
-    COUNT: {"type": ["integer", "null"]},
-    NUMBER: {"type": ["number", "null"]},
-    SHARE: {"type": ["number", "null"], "minimum": 0, "maximum": 1},
-    TRUTH: {"type": ["boolean", "null"]},
-    MOMENT: {"type": ["string", "null"], "format": "date-time"},
+    ColumnType.COUNT: {"type": ["integer", "null"]},
+    ColumnType.NUMBER: {"type": ["number", "null"]},
+    ColumnType.SHARE: {"type": ["number", "null"], "minimum": 0, "maximum": 1},
+    ColumnType.TRUTH: {"type": ["boolean", "null"]},
+    ColumnType.MOMENT: {"type": ["string", "null"], "format": "date-time"},
 }

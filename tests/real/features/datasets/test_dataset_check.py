@@ -17,7 +17,8 @@ from arkaudit.features.datasets.documents import DatasetDocuments
 from arkaudit.features.datasets.passes import PARTS
 from crawler.store.store import Store
 from extractors.model.errors import UserMistake
-from reports.tables.definitions import MOMENT, TableDefinition
+from reports.languages.display import ColumnType
+from reports.tables.definitions import TableDefinition
 from reports.tables.report_tables import TABLES
 from tests.real.features.datasets.dataset_world import make, record, rows_in
 from tests.real.loopback import ON_LOOPBACK, RawServer, check_rows, outcomes, reply, run_command
@@ -95,7 +96,7 @@ class CheckedDocuments:
 
         Measures that count it are left out, too.
         """
-        left_out = {column.name for column in definition.columns if column.varies or column.type is MOMENT}
+        left_out = {column.name for column in definition.columns if column.varies or column.type is ColumnType.MOMENT}
         rows = csv.DictReader(io.StringIO(_DATE.sub("", self.table(report, definition.name).decode())))
         archive = f"{self.folder}/papers/web.warc.gz"
         return [
