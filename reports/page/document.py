@@ -6,7 +6,6 @@ import base64
 import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -18,11 +17,10 @@ from reports.languages import LANGUAGES, Language, LanguageChoice
 from reports.languages.display import FORMULA, NEUTRALIZED_FORMULA, escape_invisible
 from reports.languages.templates import template, words_of
 from reports.page.cards import action_cards, card_words
-from reports.page.charts import CHART_TABLES, Chart, charts_of
+from reports.page.charts import CHART_TABLES, charts_of
 from reports.page.shown_tables import (
     MOST_LISTED,
     TONES,
-    ShownTable,
     cell_of,
     change_lists,
     columns_of,
@@ -34,7 +32,7 @@ from reports.page.translations import Texts, changes, words_in
 from reports.remediation.causes import ADVICE
 from reports.store.frames import Frames
 from reports.tables.ark_statuses import families
-from reports.tables.definitions import DECLARED, TableDefinition, published, records_of
+from reports.tables.definitions import DECLARED, published, records_of
 from reports.tables.report_tables import TABLES, Report
 from reports.tables.summary import SUMMARY_TABLES
 from reports.tables.wording import CHANGE_NAMES, FAILURE_MEANINGS, FAMILY_MEANINGS, TOKEN_NAMES
@@ -63,45 +61,24 @@ SCRIPTS = (
 CHART_LIBRARY = "echarts.min.js"
 
 
-@dataclass(frozen=True, slots=True)
-class PagePart:
-    """The part of one table that the page needs, so that a long table need not stay in memory."""
-
-    shown: ShownTable
-    rows_packed: str
-    """The rows embedded in the page."""
-    sentences: tuple[str, ...]
-    """Its sentences to translate."""
-    charts: tuple[Chart, ...]
-
-
-def _part_of(definition: TableDefinition, table: pd.DataFrame, frames: Frames, texts: Texts) -> PagePart:
-    """Return the part of a table that the page needs."""
-    texts_of_columns = (table[column.name].dropna().unique() for column in definition.columns if column.is_ours)
-    return PagePart(
-        shown=shown_table(definition, table, frames, texts),
-        rows_packed=pack_rows(table, columns_of(definition)),
-        sentences=tuple(str(text) for part in texts_of_columns for text in part),
-        charts=tuple(charts_of(definition.name, table, frames, texts)),
-    )
-
-
 def page_pieces(report: Report) -> Iterator[bytes]:
-    """Yield the page as HTML, after an empty piece for each of `TABLES`: only its `PagePart` is needed from then on.
+    """Yield the page as HTML, after an empty piece for each of `TABLES`: only its `ShownTable` is needed from then on.
 
     It is written in the chosen language, English by default, and contains the texts of the others. The reader's browser
     selects among them unless a language was chosen.
     """
     frames, language_choice = report.frames, report.language_choice
-    texts, parts = Texts(language_choice.language.code), {}
+    texts, shown, charts_by_table = Texts(language_choice.language.code), {}, {}
     for definition in TABLES:
-        parts[definition.name] = _part_of(definition, report.tables[definition.name], frames, texts)
+        name = definition.name
+        shown[name] = shown_table(definition, report.tables[name], frames, texts)
+        charts_by_table[name] = [*charts_of(name, report.tables[name], frames, texts)]
         yield b""
     tables, summary = report.tables, report.summary
-    own_sentences = dict.fromkeys([*ADVICE.values(), *(text for part in parts.values() for text in part.sentences)])
+    own_sentences = dict.fromkeys([*ADVICE.values(), *(text for table in shown.values() for text in table.sentences)])
     cards, words = action_cards(frames, tables, MOST_CAUSES, texts), card_words(texts)
-    has_arks = parts["naans"].shown.row_count
-    charts = [chart for name in CHART_TABLES for chart in parts[name].charts if has_arks]
+    has_arks = shown["naans"].row_count
+    charts = [chart for name in CHART_TABLES for chart in charts_by_table[name] if has_arks]
     values: dict[str, Any] = {
         "frames": frames,
         "run": next(records_of(frames.run), None),
@@ -120,7 +97,7 @@ def page_pieces(report: Report) -> Iterator[bytes]:
         "comparison": change_lists(tables["changes"]) if frames.compared_run else [],
         "change_names": CHANGE_NAMES,
         "most_listed": MOST_LISTED,
-        "topics": [(topic, [parts[name].shown for name in topic["tables"]]) for topic in DECLARED["topic"]],
+        "topics": [(topic, [shown[name] for name in topic["tables"]]) for topic in DECLARED["topic"]],
         "columns_of": columns_of,
         "details": DETAILS,
     }
@@ -134,7 +111,7 @@ def page_pieces(report: Report) -> Iterator[bytes]:
         "audit": f"{summary.scope['store']}, {summary.scope['run'] or ''}",
         "advice": ADVICE,
     }
-    data = {name: part.rows_packed for name, part in parts.items()}
+    data = {name: table.packed for name, table in shown.items()}
     data |= {detail.name: pack_rows(detail.table(frames), columns_of(detail)) for detail in DETAILS}
     scripted = {
         code: {**_script_values(list(own_sentences), language), **texts.fill_marks(for_scripts, code)}

@@ -46,21 +46,26 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class ShownTable:
-    """A table as the page shows it: its first rows."""
+    """The parts of a table that the page needs, so that a long table need not stay in memory."""
 
     definition: TableDefinition
     columns: tuple[Column, ...]
     """The columns that are not empty, in the order of the page."""
     rows: tuple[tuple[Cell, ...], ...]
+    """The first rows."""
     row_count: int
     held: int
     """Number of rows embedded in the page."""
     nothing: str
     """The text shown instead of an empty table."""
+    packed: str
+    """The rows embedded in the page."""
+    sentences: tuple[str, ...]
+    """Its sentences to translate."""
 
 
 def shown_table(definition: TableDefinition, table: pd.DataFrame, frames: Frames, language: Language) -> ShownTable:
-    """Return a table for the page: its first rows as cells, and a text if it has nothing to report."""
+    """Return the parts of a table that the page needs: its first rows as cells, and a text if it has nothing to report."""
     columns = tuple(column for column in columns_of(definition) if table[column.name].notna().any())
     first = table.head(MOST_LISTED if definition.is_listing else MOST_ROWS)
     rows = tuple(
@@ -76,7 +81,17 @@ def shown_table(definition: TableDefinition, table: pd.DataFrame, frames: Frames
     nothing = definition.nothing if table.empty else ""
     if definition.name == "changes" and not frames.compared_run and table["event"].eq(EventKind.NEW).all():
         nothing = _FIRST_TIME
-    return ShownTable(definition, columns, rows, len(table), held, language.gettext(nothing))
+    ours = (table[column.name].dropna().unique() for column in definition.columns if column.is_ours)
+    return ShownTable(
+        definition,
+        columns,
+        rows,
+        len(table),
+        held,
+        language.gettext(nothing),
+        pack_rows(table, columns_of(definition)),
+        tuple(str(text) for texts in ours for text in texts),
+    )
 
 
 def cell_of(value: Any, type_name: str, language: Language) -> Cell:
