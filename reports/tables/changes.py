@@ -39,7 +39,7 @@ def changes(frames: Frames) -> pd.DataFrame:
     A report without a run to compare with has events only.
     """
     events = events_to_report(frames).merge(frames.verdicts[[*PAIR, "object"]], on=PAIR, how="left")
-    failures = [new_failures(frames)] if frames.compared_run else []
+    failures = [new_failures(frames, frames.compared_run)] if frames.compared_run else []
     rows = pd.concat([events.astype({"event": "str"}), *failures], ignore_index=True)
     known = diagnosed_failures(frames)[[*PAIR, "cause"]].assign(is_past=False)
     if frames.former_causes is not None:
@@ -48,30 +48,23 @@ def changes(frames: Frames) -> pd.DataFrame:
     return rows.assign(rank=rows["event"].map(SEVERITY.index).astype("Int64"))
 
 
-def new_failures(frames: Frames) -> pd.DataFrame:
-    """Return one row per URL of each ARK that newly fails (see `newly`), unless its failure is confirmed."""
+def new_failures(frames: Frames, compared: Frames) -> pd.DataFrame:
+    """Return one row per URL of each ARK that fails and did not in the run *compared*, unless its failure is confirmed.
+
+    An ARK whose documents that run could not read is compared with its last verdict before. Known problems are left
+    out.
+    """
+    before = frames.history[frames.history["started_at"].le(compared.run["started_at"].max())]
+    before = before[~before["ark_id"].isin(compared.verdicts["ark_id"])]
+    last = before[before["run_id"].eq(before.groupby("ark_id")["run_id"].transform("max"))]
+    failed_before = last.loc[families(last["object"]).eq(Family.FAILS), "ark_id"]
     events = events_to_report(frames)
     confirmed = events.loc[events["event"].eq(EventKind.CONFIRMED), "ark_id"]
-    rows = newly(frames, Family.FAILS).assign(event=FAILING)
-    return rows[rows["state"].ne(ArkState.CONFIRMED_BROKEN) & ~rows["ark_id"].isin(confirmed)]
-
-
-def newly(frames: Frames, family: Family) -> pd.DataFrame:
-    """Return one row per URL of an ARK of a *family* that was not of this family in the run to compare with.
-
-    An ARK whose documents that run could not read is compared with its last verdict before. Without such a run every
-    ARK of the family is new. Known problems are left out.
-    """
-    compared = frames.compared_run
-    rows = of_family(frames, family)
-    if compared is not None:
-        before = frames.history[frames.history["started_at"].le(compared.run["started_at"].max())]
-        before = before[~before["ark_id"].isin(compared.verdicts["ark_id"])]
-        last = before[before["run_id"].eq(before.groupby("ark_id")["run_id"].transform("max"))]
-        was_before = last.loc[families(last["object"]).eq(family), "ark_id"]
-        rows = rows[~rows["ark_id"].isin(pd.concat([of_family(compared, family)["ark_id"], was_before]))]
-    rows = without_known(frames, rows[families(rows["object"]).eq(family)])
-    rows = rows.merge(frames.latest[[*PAIR, "state", "since", "reason"]], on=PAIR, how="left")
+    rows = of_family(frames, Family.FAILS)
+    others = pd.concat([of_family(compared, Family.FAILS)["ark_id"], failed_before, confirmed])
+    rows = rows[families(rows["object"]).eq(Family.FAILS) & ~rows["ark_id"].isin(others)]
+    rows = without_known(frames, rows).merge(frames.latest[[*PAIR, "state", "since", "reason"]], on=PAIR, how="left")
+    rows = rows[rows["state"].ne(ArkState.CONFIRMED_BROKEN)].assign(event=FAILING)
     return rows.rename(columns={"since": "at", "reason": "detail"})
 
 

@@ -1,17 +1,12 @@
-"""Known problems of a report: where they are, and how many."""
+"""Known problems of a report, and where they are."""
 
 from __future__ import annotations
-
-from collections.abc import Iterator
 
 import pandas as pd
 
 from reports.store.frames import Frames
 from reports.tables.ark_statuses import is_among
 from reports.tables.definitions import PAIR
-
-#: The measure that counts known problems.
-KNOWN = "known problems"
 
 
 def with_known(frames: Frames, places: pd.DataFrame) -> pd.DataFrame:
@@ -36,9 +31,3 @@ def known_pairs(frames: Frames) -> pd.DataFrame:
     is_everywhere = here["known"].notna().groupby([here[name] for name in PAIR]).transform("all")
     every = here[is_everywhere.astype("bool")].drop_duplicates(PAIR)
     return pd.concat([frames.known[frames.known["document"].isna()], every])[[*PAIR, "known"]]
-
-
-def known_measures(frames: Frames) -> Iterator[tuple[str, int, str]]:
-    """Yield the number of ARKs with known problems, including ARKs known in one document only; nothing without any."""
-    if len(frames.known):
-        yield KNOWN, frames.known["ark_id"].nunique(), "ARKs with a problem that your list of known problems accepts."

@@ -25,7 +25,6 @@ from reports.tables.ark_statuses import ark_states, ark_statuses, families, judg
 from reports.tables.changes import FAILING
 from reports.tables.definitions import published, records_of, rows_of
 from reports.tables.inventory import inventory_measures
-from reports.tables.known import KNOWN, known_measures
 from reports.tables.overviews import HELD_BACK
 from reports.tables.wording import FAMILY_COUNTS, FAMILY_MEANINGS, OBJECT_MEANINGS, STATE_MEANINGS
 
@@ -34,6 +33,8 @@ Measure: TypeAlias = tuple[str, int, str]
 
 #: The measure that counts requests: two audits of the same web may differ in it.
 REQUESTS_SENT = "requests sent"
+#: The measure that counts known problems.
+KNOWN = "known problems"
 #: The measures of documents by their outcome, with notes.
 _DOCUMENTS = {
     "documents read": (DocumentOutcome.READ, "Received and read."),
@@ -77,13 +78,14 @@ def summary(frames: Frames) -> pd.DataFrame:
 
 def _measures(frames: Frames) -> Mapping[str, tuple[int, str]]:
     """Return the measures of one run by name, each with its value and an explanation."""
+    accepted = frames.known["ark_id"].nunique()
     measures: list[Measure] = [
         *_document_measures(frames),
         *_citation_measures(frames),
         *_ark_measures(frames),
         ("URLs", len(frames.verdicts), "Each ARK at each URL where it was cited or requested."),
         *_measures_by("URLs", OBJECT_MEANINGS, Counter(frames.verdicts["object"])),
-        *known_measures(frames),
+        *([(KNOWN, accepted, "ARKs with a problem that your list of known problems accepts.")] if accepted else []),
         *inventory_measures(frames),
         ("findings", len(frames.findings), "Remarks about documents; each kind and text counts once per document."),
         *_question_measures(frames),
