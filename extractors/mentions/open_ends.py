@@ -107,13 +107,14 @@ _MOST_HEADS = 3
 _PAGE = r"(?: pp? | pag(?:e|ina)? | pág(?:ina)? | s(?:eite|ida|ide|lide)? | fol(?:io|ie)? | bl(?:att)? | leaf | стр ) \.? \s*"
 _OF_PAGES = r"\s? (?: / | of | von | van | sur | de | di | da | av | из ) \s? [0-9]{1,5}"
 _BESIDE_NUMBER = r"(?: \s{2,} | \s? [|·•–—] \s? )"
-#: Between two pages: a rule, ``- 12 -``, ``Page 9 of 40``, ``9/40``, ``Annals of Printing    12``, ``12 | Annals``.
+#: Between two pages: a rule, ``- 12 -``, ``Page 9 of 40``, ``9/40``, ``Annals of Printing    12``, ``12 | Annals``, and
+#: ``Kunze    [Page 12]`` in an RFC.
 _PAGE_LINE = regex.compile(
     rf"""
       ([-*_=~·•–—]) (?: [ \t]* \1 ){{2,}}+ | [⁂❦§]
     | [^\w\s]++ \s* [0-9]{{1,5}} \s* [^\w\s]++
     | \W{{0,6}} (?: {_PAGE} [0-9]{{1,5}} (?: {_OF_PAGES} )? | [0-9]{{1,5}} {_OF_PAGES} ) \W{{0,6}}
-    | [0-9]{{1,5}} {_BESIDE_NUMBER} \p{{L}} .{{2,60}} | \p{{L}} .{{2,60}}? {_BESIDE_NUMBER} [0-9]{{1,5}}
+    | [0-9]{{1,5}} {_BESIDE_NUMBER} \p{{L}} .{{2,60}} | \p{{L}} .{{2,60}}? {_BESIDE_NUMBER} \[? (?: {_PAGE} )? [0-9]{{1,5}} \]?
     """,
     regex.VERBOSE | regex.IGNORECASE,
 )
@@ -187,10 +188,11 @@ def may_go_on_below(text: str, end: int) -> bool:
 def _interruption_at(text: str, line_end: int) -> dict[int, int]:
     """Return start and end of the interruption at *line_end*; empty if there is none, or no name continues after it."""
     is_page_break = text[line_end - 1 : line_end] in _HYPHENS and _EMPTY_LINE.match(text, line_end) is not None
+    is_below_foot = False
     for line in islice(_NEXT_LINE.finditer(text, line_end), _MOST_LINES):
         is_page_break |= "\f" in line["breaks"]
-        if _is_page_line(text, line_end, line):
-            is_page_break = True
+        if _is_page_line(text, line_end, line, is_below_foot=is_below_foot):
+            is_page_break = is_below_foot = True
             continue
         end = line.start("line")
         number = LINE_NUMBER.match(text, end)
@@ -203,8 +205,11 @@ def _interruption_at(text: str, line_end: int) -> dict[int, int]:
     return {}
 
 
-def _is_page_line(text: str, line_end: int, line: re.Match[str]) -> bool:
-    """Return True if *line*, below the one that ends at *line_end*, is a rule, a page number, or a running head or foot."""
+def _is_page_line(text: str, line_end: int, line: re.Match[str], *, is_below_foot: bool) -> bool:
+    """Return True if *line*, below the one that ends at *line_end*, is a rule, a page number, or a running head or foot.
+
+    *is_below_foot* is True if the line above it is such a line. Then a line with an empty line below it is a head.
+    """
     shown = line["line"].strip()
     if _PAGE_LINE.fullmatch(shown):
         return True
@@ -213,7 +218,7 @@ def _is_page_line(text: str, line_end: int, line: re.Match[str]) -> bool:
     is_head = 0 < len(shown) <= _LONGEST_HEAD and not _LABEL_OR_SCHEME.search(shown)
     if not is_head or _may_go_on(text, line_end, shown):
         return False
-    if "\f" in line["breaks"]:
+    if "\f" in line["breaks"] or (is_below_foot and _EMPTY_LINE.match(text, line.end())):
         return True
     below = islice(_NEXT_LINE.finditer(text, line.end()), _MOST_HEADS)
     form = _form_of_line(shown)

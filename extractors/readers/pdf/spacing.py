@@ -169,11 +169,11 @@ class Spacing:
         return frozenset(space for space, gap in zip(spaces, self._gaps_at(spaces), strict=True) if gap >= narrow)
 
     def _gaps_at(self, spaces: Collection[int]) -> list[float]:
-        """Return the gaps at *spaces*, in heights of the font."""
+        """Return the gaps at *spaces*, in heights of the font: of the larger one, next to a raised mark."""
         before = self._glyphs.boxes(space - 1 for space in spaces)
         after = self._glyphs.boxes(space + 1 for space in spaces)
         return [
-            (right.left - left.right) / left.height if left.height > 0 else _SURE_SPACE
+            (right.left - left.right) / max(left.height, right.height) if left.height > 0 else _SURE_SPACE
             for left, right in zip(before, after, strict=True)
         ]
 

@@ -349,6 +349,13 @@ def test_a_raised_mark_of_any_kind_is_parted_from_the_ark(vector):
     assert block.seams == ((19,) if " " in vector["text"][12:] else ())
 
 
+def test_word_before_an_ark_is_apart_in_a_tight_line_with_a_raised_mark():
+    raised = b"BT 72 700 Td /F 10 Tf (a pamphlet) Tj /F 6 Tf 4 Ts (1) Tj 0 Ts /F 10 Tf"
+    line = raised + b" [-320(and)-205(ark:/12345/x54)-205(agree)-205(here)] TJ ET\n"
+    other = b"BT 72 688 Td /F 10 Tf [(one)-340(other)-340(line)-340(of)-340(words)-340(below)] TJ ET\n"
+    assert "and ark:/12345/x54 agree" in read_pdf(pages(line + other)).blocks[0].text
+
+
 @pytest.mark.parametrize(
     ("rule", "sign"),
     [("133.5 700 3.3 .4", "_"), ("133.5 704 3.3 .4", " "), ("99 698 40 .4", " "), ("100 700 3.3 .4", " ")],
