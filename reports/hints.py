@@ -41,14 +41,12 @@ def failing_words(ark: str, outcome: str, *, is_unreachable: bool, language: Lan
     return language.gettext("{ark} fails ({outcome})", ark=ark, outcome=outcome)
 
 
-def fault_lines(faults: Sequence[Fault], count: int | None = None, language: Language = ENGLISH) -> Iterator[str]:
-    """Yield a line for each of the first *faults*, and one for the others.
-
-    *count* is the total, by default the length of *faults*.
+def fault_lines(faults: Sequence[Fault], count: int, language: Language = ENGLISH) -> Iterator[str]:
+    """Yield a line for each of the first of *count* faults, and one for the others.
 
     >>> list(fault_lines([Fault("ark:12148/x5 fails (broken)", ["a.txt:1", "b.pdf, p. 2", "c.html", "d.html"])], 24))
     ['ark:12148/x5 fails (broken), cited in a.txt:1; b.pdf, p. 2; c.html; and 1 more', 'and 23 more']
-    >>> next(fault_lines([Fault("ark:12148/x5 fails (broken)", ["a.txt:1"], "ark:12148/x7")]))
+    >>> next(fault_lines([Fault("ark:12148/x5 fails (broken)", ["a.txt:1"], "ark:12148/x7")], 1))
     'ark:12148/x5 fails (broken), cited in a.txt:1; it should be ark:12148/x7'
     """
     shown = faults[:MOST_FAULTS]
@@ -62,7 +60,7 @@ def fault_lines(faults: Sequence[Fault], count: int | None = None, language: Lan
         if fault.should_be:
             words = language.gettext("{fault}; it should be {citation}", fault=words, citation=fault.should_be)
         yield words
-    rest = (len(faults) if count is None else count) - len(shown)
+    rest = count - len(shown)
     if rest:
         yield language.ngettext("and {number} more", "and {number} more", rest)
 

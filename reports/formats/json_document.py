@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from datetime import datetime
 from typing import Any
 
@@ -15,13 +16,13 @@ VERSION = 2
 
 def json_report(report: Report) -> str:
     """Return the report as JSON text."""
-    summary, choice = report.summary, report.choice
+    summary = report.summary
     value = {
         "format": "arkaudit-report",
         "version": VERSION,
         "audit": {"title": summary.title(), **summary.facts(), "sentences": summary.scope_sentences()},
         "run": next(records_of(report.frames.run.drop(columns=["plan", "seed_list"])), None),
-        "choice": {"naans": choice.naans, "documents": choice.documents, "only": choice.only},
+        "choice": asdict(report.choice),
         "tables": {
             definition.name: {
                 "title": definition.title,

@@ -23,7 +23,7 @@ from reports.remediation.causes import Grade
 from reports.store.frames import Frames
 from reports.tables.ark_statuses import ark_states, ark_statuses, families, judged_mentions
 from reports.tables.changes import FAILING
-from reports.tables.definitions import published, records_of, rows_of
+from reports.tables.definitions import DECLARED, published, records_of, rows_of
 from reports.tables.inventory import inventory_measures
 from reports.tables.overviews import HELD_BACK
 from reports.tables.wording import FAMILY_COUNTS, FAMILY_MEANINGS, OBJECT_MEANINGS, STATE_MEANINGS
@@ -237,14 +237,13 @@ class Summary:
         scope, limit = self.scope, _words(ENGLISH).limit
         if not scope["run"]:
             return {"store": scope["store"]}
-        names = ("store", "run", "command", "state", "seeds", "scope", "began", "ended", "is_alone", "later_runs")
         values = {
             **scope,
             "scope": [limit(*of_crawl) for of_crawl in scope["limits"]],
             "began": ENGLISH.moment(scope["began"]),
             "ended": scope["ended"] and ENGLISH.moment(scope["ended"]),
         }
-        return {name: values[name] for name in (*names, "checked_again")}
+        return {name: values[name] for name in DECLARED["audit"] if name in values}
 
 
 def _words(language: Language) -> Any:

@@ -159,7 +159,7 @@ def test_a_declared_check_character_counts_in_runs_reports_and_datasets(tmp_path
 @given(st.lists(st.builds(Fault, st.text(min_size=1), st.lists(st.text(min_size=1), max_size=6)), max_size=14))
 def test_an_ending_is_short_and_loses_nothing_without_saying_so(faults: list[Fault]) -> None:
     for language in LANGUAGES.values():
-        lines = list(fault_lines(faults, language=language))
+        lines = list(fault_lines(faults, len(faults), language))
         assert len(lines) == min(len(faults), MOST_FAULTS) + (len(faults) > MOST_FAULTS)
         for fault, line in zip(faults, lines[:MOST_FAULTS], strict=False):
             assert line.startswith(fault.words)
