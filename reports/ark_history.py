@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +11,7 @@ from sqlalchemy import Connection, func, select
 
 from crawler.history.run_times import moment_of_check
 from crawler.model import schema
-from crawler.model.observations import ACCESS, FAMILY_OF, Family, ObjectOutcome
+from crawler.model.observations import ACCESS, FAMILY_OF, Family
 from crawler.model.schema import (
     assessment,
     document,
@@ -35,103 +35,42 @@ SPARKS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class CitingDocument:
-    """A document that cites the ARK, or once cited it."""
+def load_ark_history(store: Path, ark: Ark) -> dict[str, Any] | None:
+    """Return the history of *ark* as JSON values, or None if the store does not hold it.
 
-    document: str
-    first_at: str
-    last_at: str
-    citations: int
-    """The number of citations when the document was last read."""
-    request_urls: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class ArkCheck:
-    """One check of the ARK at one URL."""
-
-    run_id: int
-    at: str
-    object: str
-    status: int | None
-    final_url: str | None
-    words: str
-    """The reason for the outcome, in one sentence."""
-    metadata: str
-    commitment: str
-    is_suspect: bool
-    state: str
-    """The status after this check; empty before it is noted."""
-
-
-@dataclass(frozen=True, slots=True)
-class ArkEvent:
-    """A status change."""
-
-    at: str
-    event: str
-    detail: str
-
-
-@dataclass(frozen=True, slots=True)
-class UrlHistory:
-    """The history of the ARK at one of its URLs."""
-
-    request_url: str
-    state: str
-    since: str
-    reason: str
-    gone_at: str | None
-    checks: tuple[ArkCheck, ...]
-    events: tuple[ArkEvent, ...]
-
-    def spark(self, *, is_unicode: bool = True) -> str:
-        """Return one character per check, oldest first."""
-        return "".join(SPARKS[FAMILY_OF[ObjectOutcome(check.object)]][not is_unicode] for check in self.checks)
-
-
-@dataclass(frozen=True, slots=True)
-class ArkHistory:
-    """Everything that a store holds about one ARK."""
-
-    ark: str
-    citations: tuple[CitingDocument, ...]
-    urls: tuple[UrlHistory, ...]
-
-
-def load_ark_history(store: Path, ark: Ark) -> ArkHistory | None:
-    """Return the history of *ark*, or None if the store does not hold it.
-
+    `citations` are the documents that cite it, or once cited it. `urls` are its URLs, each with its status, `checks` and
+    `events` in order, and a `spark` of one ASCII character per check, the oldest first.
     Raises `crawler.store.StoreUnopenable`.
     """
     return read_store(store, lambda connection: _history_of(connection, ark))
 
 
-def _history_of(connection: Connection, ark: Ark) -> ArkHistory | None:
+def _history_of(connection: Connection, ark: Ark) -> dict[str, Any] | None:
     ark_id = connection.scalar(select(schema.ark.c.ark_id).where(schema.ark.c.ark == str(ark)))
     if ark_id is None:
         return None
-    kept = [latest.c[field.name] for field in fields(UrlHistory) if field.name in latest.c]
-    statuses = connection.execute(select(*kept).where(latest.c.ark_id == ark_id).order_by(latest.c.latest_id)).all()
-    checks = list(_checks(connection, ark_id))
+    status = [latest.c[name] for name in ("request_url", "state", "since", "reason", "gone_at")]
+    statuses = connection.execute(select(*status).where(latest.c.ark_id == ark_id).order_by(latest.c.latest_id))
+    checks, events = defaultdict(list), defaultdict(list)
+    for url, check in _checks(connection, ark_id):
+        checks[url].append(check)
     happened = select(event.c.request_url, event.c.at, event.c.event, event.c.detail).where(event.c.ark_id == ark_id)
-    events = [
-        (url, ArkEvent(*row)) for url, *row in connection.execute(happened.order_by(event.c.at, event.c.event_id))
+    for url, at, kind, detail in connection.execute(happened.order_by(event.c.at, event.c.event_id)):
+        events[url].append({"at": at, "event": kind, "detail": detail})
+    urls = [
+        {
+            **at_url,
+            "checks": checks[at_url.request_url],
+            "events": events[at_url.request_url],
+            "spark": "".join(SPARKS[FAMILY_OF[check["object"]]][1] for check in checks[at_url.request_url]),
+        }
+        for at_url in statuses.mappings()
     ]
-    urls = (
-        UrlHistory(
-            **status._mapping,
-            checks=tuple(check for url, check in checks if url == status.request_url),
-            events=tuple(change for url, change in events if url == status.request_url),
-        )
-        for status in statuses
-    )
-    return ArkHistory(str(ark), tuple(_citations(connection, ark_id)), tuple(urls))
+    return {"ark": str(ark), "citations": list(_citations(connection, ark_id)), "urls": urls}
 
 
-def _citations(connection: Connection, ark_id: int) -> Iterator[CitingDocument]:
-    """Yield the documents that cite the ARK, in the order of their first citation."""
+def _citations(connection: Connection, ark_id: int) -> Iterator[dict[str, Any]]:
+    """Yield the documents that cite the ARK, in the order of their first citation, as they were last read."""
     query = (
         select(document.c.url, document.c.fetched_at, document.c.document_id, mention.c.citation, mention.c.request_url)
         .join_from(mention, document)
@@ -144,13 +83,20 @@ def _citations(connection: Connection, ark_id: int) -> Iterator[CitingDocument]:
     for url, rows in rows_by_document.items():
         last = [row for row in rows if row.document_id == rows[-1].document_id]
         urls = dict.fromkeys(row.request_url for row in rows if row.request_url)
-        yield CitingDocument(
-            url, rows[0].fetched_at, last[0].fetched_at, len({row.citation for row in last}), tuple(urls)
-        )
+        yield {
+            "document": url,
+            "first_at": rows[0].fetched_at,
+            "last_at": last[0].fetched_at,
+            "citations": len({row.citation for row in last}),
+            "request_urls": list(urls),
+        }
 
 
-def _checks(connection: Connection, ark_id: int) -> Iterator[tuple[str, ArkCheck]]:
-    """Yield the verdicts on the ARK with the URL of each, in the order of the runs."""
+def _checks(connection: Connection, ark_id: int) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the verdicts on the ARK with the URL of each, in the order of the runs.
+
+    `words` is the reason for the outcome, and `state` the status after this check, empty before it is noted.
+    """
     answers = connection.execute(
         select(observation)
         .where(observation.c.ark_id == ark_id, observation.c.question.in_([str(question) for question in ACCESS]))
@@ -172,16 +118,16 @@ def _checks(connection: Connection, ark_id: int) -> Iterator[tuple[str, ArkCheck
         answer = at_end.get((*key, row.final_url)) or at_url.get(key)
         yield (
             row.request_url,
-            ArkCheck(
-                row.run_id,
-                moment_of_check(answer, row),
-                row.object,
-                answer.status if answer else None,
-                row.final_url,
-                row.object_evidence[0] if row.object_evidence else "",
-                row.metadata,
-                row.commitment,
-                bool(row.is_suspect),
-                row.state or "",
-            ),
+            {
+                "run_id": row.run_id,
+                "at": moment_of_check(answer, row),
+                "object": row.object,
+                "status": answer.status if answer else None,
+                "final_url": row.final_url,
+                "words": row.object_evidence[0] if row.object_evidence else "",
+                "metadata": row.metadata,
+                "commitment": row.commitment,
+                "is_suspect": bool(row.is_suspect),
+                "state": row.state or "",
+            },
         )

@@ -52,7 +52,7 @@ def _explain_stored(arks: tuple[str, ...], store_file: Path, form: str) -> None:
     from rich.console import Console
 
     from arkaudit.audits.stored_checks import last_checks
-    from arkaudit.output.explaining import history_row, print_explanations, print_history
+    from arkaudit.output.explaining import print_explanations, print_history
     from arkaudit.output.output_rows import write_jsonl
     from extractors.model.ark import Ark
     from extractors.model.normalize import NotAnArk
@@ -74,7 +74,7 @@ def _explain_stored(arks: tuple[str, ...], store_file: Path, form: str) -> None:
             continue
         checks = last_checks(store_file, ark)
         if form == "jsonl":
-            write_jsonl([history_row(history) | {"last_checks": checks}], sys.stdout)
+            write_jsonl([history | {"last_checks": checks}], sys.stdout)
         else:
             console = Console()
             print_history(history, console)

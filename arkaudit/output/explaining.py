@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -40,7 +40,6 @@ from reports.tables.wording import (
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from reports.ark_history import ArkHistory
 
 CONTROLS = (
     Question.CONTROL,
@@ -235,23 +234,17 @@ def _sentence(evidence: Sequence[str]) -> str:
 # -- on a terminal
 
 
-def print_history(history: ArkHistory, console: Console) -> None:
+def print_history(history: Mapping[str, Any], console: Console) -> None:
     """Print the history of an ARK, and an empty line. Raises `OutputClosed` and `OutputUnwritable`."""
     # Imported here, because a check without a history needs no pandas.
     from reports.ark_history import SPARKS
 
     is_unicode = (console.encoding or "").lower().startswith("utf")
-    text = template("history.txt.j2", "arkaudit.output").render(history=history, is_unicode=is_unicode, sparks=SPARKS)
+    sparks = {family: blocks if is_unicode else plain for family, (blocks, plain) in SPARKS.items()}
+    values = {"history": history, "sparks": sparks, "family_of": FAMILY_OF}
+    text = template("history.txt.j2", "arkaudit.output").render(values)
     with whole(console):
         _say(console, text)
-
-
-def history_row(history: ArkHistory) -> dict[str, Any]:
-    """Return the history of an ARK as JSON values, with spark lines."""
-    row = asdict(history)
-    for url, at_url in zip(row["urls"], history.urls, strict=True):
-        url["spark"] = at_url.spark(is_unicode=False)
-    return row
 
 
 def print_explanations(rows: Sequence[Row], console: Console) -> None:

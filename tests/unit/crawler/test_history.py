@@ -1,13 +1,16 @@
 """The history of an ARK in the store."""
 
+import io
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.console import Console
 from sqlalchemy import func, select
 
+from arkaudit.output.explaining import print_history
 from arkaudit.upkeep.stores import check_store
 from crawler.history.ark_status import StatusPolicy
 from crawler.history.latest import rebuild
@@ -202,10 +205,10 @@ def store_path(tmp_path: Path) -> Path:
 def test_a_life_has_its_citations_checks_and_transitions(store_path: Path) -> None:
     found = load_ark_history(store_path, Ark("12x45", "x5"))
     assert found is not None
-    [cited] = found.citations
-    assert (cited.document, cited.first_at[:10], cited.last_at[:10]) == (GUIDE, "2026-01-01", "2026-02-16")
-    [at_url] = found.urls
-    assert [(check.object, check.state) for check in at_url.checks] == [
+    [cited] = found["citations"]
+    assert (cited["document"], cited["first_at"][:10], cited["last_at"][:10]) == (GUIDE, "2026-01-01", "2026-02-16")
+    [at_url] = found["urls"]
+    assert [(check["object"], check["state"]) for check in at_url["checks"]] == [
         ("resolved", "healthy"),
         ("broken", "failing"),
         ("broken", "failing"),
@@ -213,9 +216,14 @@ def test_a_life_has_its_citations_checks_and_transitions(store_path: Path) -> No
         ("timeout", "confirmed-broken"),
         ("resolved", "healthy"),
     ]
-    assert [check.is_suspect for check in at_url.checks] == [False, False, False, False, True, False]
-    assert [event.event for event in at_url.events] == ["new", "confirmed", "recovered"]
-    assert (at_url.spark(), at_url.spark(is_unicode=False)) == ("█▁▁▁▄█", "#___-#")
+    assert [check["is_suspect"] for check in at_url["checks"]] == [False, False, False, False, True, False]
+    assert [event["event"] for event in at_url["events"]] == ["new", "confirmed", "recovered"]
+    assert at_url["spark"] == "#___-#"
+    for encoding, spark in (("utf-8", "█▁▁▁▄█"), ("ascii", "#___-#")):
+        terminal = io.TextIOWrapper(io.BytesIO(), encoding)
+        print_history(found, Console(file=terminal))
+        terminal.seek(0)
+        assert f"\n  {spark}\n" in terminal.read()
     assert load_ark_history(store_path, Ark("12x45", "never")) is None
 
 
@@ -223,7 +231,7 @@ def test_the_states_of_a_life_are_those_of_the_store(store_path: Path) -> None:
     for ark in ("x5", "x7"):
         found = load_ark_history(store_path, Ark("12x45", ark))
         assert found is not None
-        assert all(each.checks[-1].state == each.state for each in found.urls)
+        assert all(each["checks"][-1]["state"] == each["state"] for each in found["urls"])
 
 
 def test_pruned_runs_keep_history_verdicts_and_evidence_of_failures(tmp_path: Path) -> None:
