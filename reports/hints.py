@@ -4,14 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from reports.languages import ENGLISH, Language
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from reports.store.frames import Frames
 
 #: The number of problems listed, and of places listed for each.
 MOST_FAULTS = 10
@@ -68,35 +62,3 @@ def fault_lines(faults: Sequence[Fault], count: int, language: Language = ENGLIS
 def next_words(command: str, language: Language = ENGLISH) -> str:
     """Return the command to run next, with its label."""
     return language.gettext("next: {command}", command=command)
-
-
-def failing_arks(frames: Frames, failures: pd.DataFrame, language: Language) -> tuple[list[Fault], int]:
-    """Return the first ARKs that fail at every URL, then those whose hosts did not answer, and the total number.
-
-    Each comes with the places that cite it, and with the right citation in the table *failures*. Known problems are
-    excluded.
-    """
-    from crawler.model.observations import Family
-    from reports.tables.ark_statuses import ark_statuses
-    from reports.tables.definitions import rows_of
-    from reports.tables.known import without_known
-
-    statuses = ark_statuses(frames)
-    is_failing = statuses["family"].isin([Family.FAILS, Family.UNREACHABLE])
-    is_raised = statuses["ark_id"].isin(without_known(frames, frames.verdicts)["ark_id"])
-    failing = statuses[is_failing & is_raised].sort_values(["family", "ark"])
-    first = failing.head(MOST_FAULTS)
-    cited = frames.mentions[frames.mentions["ark_id"].isin(first["ark_id"])]
-    cited = cited.sort_values(["document", "ordinal"]).drop_duplicates(["ark_id", "document", "page", "line"])
-    words = [language.place(*place) for place in rows_of(cited[["document", "page", "line"]])]
-    places = cited.assign(words=words).groupby("ark_id")["words"].agg(list)
-    should_be = failures.dropna(subset="should_be").drop_duplicates("ark").set_index("ark")["should_be"]
-    faults = [
-        Fault(
-            failing_words(ark, str(outcome), is_unreachable=family == Family.UNREACHABLE, language=language),
-            places.get(ark_id, ()),
-            should_be.get(ark),
-        )
-        for ark_id, ark, outcome, family in rows_of(first[["ark_id", "ark", "object", "family"]])
-    ]
-    return faults, len(failing)

@@ -24,7 +24,7 @@ from crawler.model.registry import load_registry
 from extractors.model.errors import UserMistake
 from extractors.model.files import path_exists
 from reports.exports import FORMATS, check_out, text_of, write_report
-from reports.hints import failing_arks
+from reports.hints import MOST_FAULTS, Fault, failing_words
 from reports.languages import ENGLISH, N_, Language
 from reports.languages.display import count_noun, escape_invisible
 from reports.remediation.targets import targets_text
@@ -32,8 +32,8 @@ from reports.store.frames import Frames, load_frames, unread_documents
 from reports.store.inventory import read_inventory
 from reports.store.known_problems import UNREADABLE, KnownProblems
 from reports.tables import overviews
-from reports.tables.ark_statuses import FAMILY_COLUMNS
-from reports.tables.changes import events_to_report
+from reports.tables.ark_statuses import FAMILY_COLUMNS, ark_statuses
+from reports.tables.changes import PROBLEMS, events_to_report, of_family
 from reports.tables.definitions import rows_of
 from reports.tables.failing import former_causes
 from reports.tables.filters import Choice, select_part
@@ -165,6 +165,31 @@ def _tokens(frames: Frames, known_list: KnownProblems) -> list[str]:
         events_to_report(frames)["event"],
     )
     return [*(str(token) for tokens in of_arks for token in tokens.dropna()), *(UNREADABLE for _ in unread)]
+
+
+def failing_arks(frames: Frames, failures: pd.DataFrame, language: Language) -> tuple[list[Fault], int]:
+    """Return the first ARKs that fail at every URL, then those whose hosts did not answer, and the total number.
+
+    Each comes with the places that cite it, and with the right citation in the table *failures*. Known problems are
+    excluded.
+    """
+    statuses, problems = ark_statuses(frames), without_known(frames, of_family(frames, *PROBLEMS))
+    failing = statuses[statuses["ark_id"].isin(problems["ark_id"])].sort_values(["family", "ark"])
+    first = failing.head(MOST_FAULTS)
+    cited = frames.mentions[frames.mentions["ark_id"].isin(first["ark_id"])]
+    cited = cited.sort_values(["document", "ordinal"]).drop_duplicates(["ark_id", "document", "page", "line"])
+    words = [language.place(*place) for place in rows_of(cited[["document", "page", "line"]])]
+    places = cited.assign(words=words).groupby("ark_id")["words"].agg(list)
+    should_be = failures.dropna(subset="should_be").drop_duplicates("ark").set_index("ark")["should_be"]
+    faults = [
+        Fault(
+            failing_words(ark, str(outcome), is_unreachable=family == Family.UNREACHABLE, language=language),
+            places.get(ark_id, ()),
+            should_be.get(ark),
+        )
+        for ark_id, ark, outcome, family in rows_of(first[["ark_id", "ark", "object", "family"]])
+    ]
+    return faults, len(failing)
 
 
 # -- the summary of a run

@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import reports
-from arkaudit.output.reporting import MOST_NAANS, main_table, summary_lines
+from arkaudit.output.reporting import MOST_NAANS, failing_arks, main_table, summary_lines
 from crawler.model import schema
 from crawler.model.outcomes import (
     BEST_FIRST,
@@ -27,7 +27,6 @@ from crawler.model.outcomes import (
     MetadataOutcome,
     ObjectOutcome,
 )
-from reports.hints import failing_arks
 from reports.languages import ENGLISH
 from reports.languages.display import ColumnType
 from reports.page.document import DETAILS, REQUESTS
