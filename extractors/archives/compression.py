@@ -44,14 +44,14 @@ class SizeBudget:
         return self.is_out_of_bytes or self.is_out_of_members
 
     def spend_bytes(self, size: int) -> int:
-        """Return how many of *size* bytes are granted; 0 means that the budget is spent."""
-        granted = min(size, self.bytes_left)
-        self.bytes_left -= granted
-        self.is_out_of_bytes |= granted == 0 < size
-        return granted
+        """Deduct at most *size* bytes; return the number of bytes granted, 0 if none are left."""
+        granted_bytes = min(size, self.bytes_left)
+        self.bytes_left -= granted_bytes
+        self.is_out_of_bytes |= granted_bytes == 0 < size
+        return granted_bytes
 
     def spend_member(self) -> bool:
-        """Return True if another member may be read."""
+        """Deduct one member; return True if it may be read."""
         self.is_out_of_members |= self.members_left <= 0
         self.members_left -= 1
         return not self.is_spent
@@ -60,92 +60,92 @@ class SizeBudget:
 class Lookahead:
     """A stream that supports peeking and unreading.
 
-    >>> ahead = Lookahead(io.BytesIO(b"WARC/1.0 and so on"))
-    >>> ahead.peek(4), ahead.read(8), ahead.read(100), ahead.read(1)
+    >>> stream = Lookahead(io.BytesIO(b"WARC/1.0 and so on"))
+    >>> stream.peek(4), stream.read(8), stream.read(100), stream.read(1)
     (b'WARC', b'WARC/1.0', b' and so on', b'')
     """
 
     def __init__(self, stream: Readable) -> None:
         self._stream = stream
-        self._held = b""
-        self._at = 0
+        self._buffer = b""
+        self._position = 0
 
     def peek(self, size: int) -> bytes:
         """Return the next *size* bytes without consuming them; fewer only at the end of the stream."""
-        held = len(self._held) - self._at
-        if held < size:
-            pieces = [self._held[self._at :]]
-            while held < size and (piece := self._stream.read(max(size - held, PIECE_BYTES))):
+        available_bytes = len(self._buffer) - self._position
+        if available_bytes < size:
+            pieces = [self._buffer[self._position :]]
+            while available_bytes < size and (piece := self._stream.read(max(size - available_bytes, PIECE_BYTES))):
                 pieces.append(piece)
-                held += len(piece)
-            self._held, self._at = b"".join(pieces), 0
-        return self._held[self._at : self._at + size]
+                available_bytes += len(piece)
+            self._buffer, self._position = b"".join(pieces), 0
+        return self._buffer[self._position : self._position + size]
 
     def read(self, size: int, /) -> bytes:
         """Return the next *size* bytes, fewer only at the end of the stream."""
         piece = self._read_once(size)
         if len(piece) in (0, size):
             return piece
-        whole = io.BytesIO()  # joining a list of pieces would take twice the memory
+        result = io.BytesIO()  # joining a list of pieces would take twice the memory
         while piece:
-            whole.write(piece)
-            piece = self._read_once(size - whole.tell())
-        return whole.getvalue()
+            result.write(piece)
+            piece = self._read_once(size - result.tell())
+        return result.getvalue()
 
     def skip(self, size: int) -> int:
-        """Skip *size* bytes; return how many there were."""
-        left = size
-        while left > 0 and (piece := self._read_once(min(left, PIECE_BYTES))):
-            left -= len(piece)
-        return size - left
+        """Skip *size* bytes; return the number of bytes skipped, fewer only at the end of the stream."""
+        bytes_left = size
+        while bytes_left > 0 and (piece := self._read_once(min(bytes_left, PIECE_BYTES))):
+            bytes_left -= len(piece)
+        return size - bytes_left
 
     def unread(self, data: bytes) -> None:
-        """Put back *data*, which was read last, to be read again."""
-        self._held, self._at = data + self._held[self._at :], 0
+        """Put *data*, the bytes read last, back before the next byte."""
+        self._buffer, self._position = data + self._buffer[self._position :], 0
 
     def read_to(self, mark: re.Pattern[bytes], mark_bytes: int, keep_bytes: int) -> bytes:
-        """Skip to the next *mark*, or to the end; return the first *keep_bytes* of the bytes before it.
+        """Skip to the next match of *mark*, or to the end; return the first *keep_bytes* bytes skipped.
 
-        A mark has at most *mark_bytes*.
+        A match has at most *mark_bytes* bytes.
 
-        >>> ahead = Lookahead(io.BytesIO(b"some junk, then PK and more"))
-        >>> ahead.read_to(re.compile(b"PK"), 2, 9), ahead.read(6)
+        >>> stream = Lookahead(io.BytesIO(b"some junk, then PK and more"))
+        >>> stream.read_to(re.compile(b"PK"), 2, 9), stream.read(6)
         (b'some junk', b'PK and')
         """
-        kept: list[bytes] = []
+        kept_pieces: list[bytes] = []
         bytes_left = keep_bytes
         while True:
-            match = mark.search(self._held, self._at)
-            end = match.start() if match else max(len(self._held) - mark_bytes + 1, self._at)
-            kept.append(self._held[self._at : min(end, self._at + bytes_left)])
-            bytes_left -= len(kept[-1])
-            self._at = end
+            match = mark.search(self._buffer, self._position)
+            end = match.start() if match else max(len(self._buffer) - mark_bytes + 1, self._position)
+            kept_pieces.append(self._buffer[self._position : min(end, self._position + bytes_left)])
+            bytes_left -= len(kept_pieces[-1])
+            self._position = end
             if match:
                 break
             piece = self._stream.read(PIECE_BYTES)
             if not piece:
-                kept.append(self.read(mark_bytes)[:bytes_left])
+                kept_pieces.append(self.read(mark_bytes)[:bytes_left])
                 break
-            self._held, self._at = self._held[self._at :] + piece, 0
-        return b"".join(kept)
+            self._buffer, self._position = self._buffer[self._position :] + piece, 0
+        return b"".join(kept_pieces)
 
     def _read_once(self, size: int) -> bytes:
         """Return up to *size* bytes, from the buffer if it is not empty, else from the stream."""
         if size <= 0:
             return b""
-        if self._at == len(self._held):
-            self._held, self._at = self._stream.read(max(size, PIECE_BYTES)), 0
-        piece = self._held[self._at : self._at + size]
-        self._at += len(piece)
+        if self._position == len(self._buffer):
+            self._buffer, self._position = self._stream.read(max(size, PIECE_BYTES)), 0
+        piece = self._buffer[self._position : self._position + size]
+        self._position += len(piece)
         return piece
 
 
 def size_of(stream: BinaryIO) -> int:
-    """Return the number of bytes after the position of a seekable stream, which doesn't move."""
-    here = stream.tell()
+    """Return the number of bytes between the position of a seekable *stream*, which stays there, and its end."""
+    position = stream.tell()
     end = stream.seek(0, io.SEEK_END)
-    stream.seek(here)
-    return end - here
+    stream.seek(position)
+    return end - position
 
 
 if sys.version_info >= (3, 14):
@@ -158,7 +158,7 @@ _XZ_MEMORY_BYTES = 128 * 2**20
 #: The damage of a stream without an end.
 CUT_OFF = "it ends too early"
 #: Faults after which no further member is searched for.
-_FAULTS_AT_MOST = 1000
+_MOST_FAULTS = 1000
 _FAULTS = (zlib.error, lzma.LZMAError, zstd.ZstdError, brotli.error, OSError, EOFError, ValueError)
 
 
@@ -174,7 +174,7 @@ class Compression(StrEnum):
     BROTLI = "br"
 
 
-#: More codings of one body than this are an attack.
+#: Maximum number of content codings of one body; more are an attack.
 MOST_CODINGS = 5
 
 #: The first bytes of a stream; the other compressions have no signature.
@@ -201,7 +201,7 @@ class _Decompressor(Protocol):
 class DecompressedStream:
     """The content of a compressed stream with one or more members or frames.
 
-    Damage is skipped if another member begins after it; `damage` describes it.
+    Damage is skipped if another member begins after it. `damage` describes the first damage, or is empty.
 
     >>> import io
     >>> stream = io.BytesIO(zlib.compress(b"ark:/12148/btv1b8")[:-6])
@@ -217,7 +217,7 @@ class DecompressedStream:
         self._budget = budget
         self._input = b""
         self._decompressor: _Decompressor | None = _DECOMPRESSORS[compression]()
-        self._faults_left = _FAULTS_AT_MOST
+        self._faults_left = _MOST_FAULTS
 
     @property
     def is_at_end(self) -> bool:
@@ -229,7 +229,7 @@ class DecompressedStream:
         while (decompressor := self._decompressor) is not None:
             if decompressor.eof:
                 self._input = decompressor.unused_data
-                self._next_member()
+                self._begin_next_member()
                 continue
             if decompressor.needs_input and not self._input:
                 self._input = self._stream.read(PIECE_BYTES)
@@ -237,30 +237,31 @@ class DecompressedStream:
                     self._decompressor = None
                     self.damage = self.damage or CUT_OFF
                     return b""
-            granted = self._budget.spend_bytes(min(size, PIECE_BYTES))
-            if not granted:
+            granted_bytes = self._budget.spend_bytes(min(size, PIECE_BYTES))
+            if not granted_bytes:
                 return b""
-            data = self._decompress(decompressor, granted)
-            self._budget.bytes_left = max(self._budget.bytes_left + granted - len(data), 0)  # Brotli may give more
+            data = self._decompress(decompressor, granted_bytes)
+            # Brotli may give more.
+            self._budget.bytes_left = max(self._budget.bytes_left + granted_bytes - len(data), 0)
             if data:
                 return data
         return b""
 
     def _decompress(self, decompressor: _Decompressor, size: int) -> bytes:
-        given, self._input = self._input, b""
+        compressed, self._input = self._input, b""
         try:
-            return decompressor.decompress(given, size)
+            return decompressor.decompress(compressed, size)
         except _FAULTS as fault:
             self.damage = self.damage or str(fault) or type(fault).__name__
             self._faults_left -= 1
-            salvaged = b""
+            content = b""
             if isinstance(decompressor, _Zlib):
-                salvaged, self._input = decompressor.salvage(given, size, SIGNATURES.get(self._compression))
-            self._next_member()
-            return salvaged
+                content, self._input = decompressor.salvage(compressed, size, SIGNATURES.get(self._compression))
+            self._begin_next_member()
+            return content
 
-    def _next_member(self) -> None:
-        """Start the next member, if there is one."""
+    def _begin_next_member(self) -> None:
+        """Search the input for the next member, and begin to decompress it."""
         self._decompressor = None
         signature = SIGNATURES.get(self._compression)
         if signature is None or not self._faults_left:
@@ -274,10 +275,10 @@ class DecompressedStream:
                 self._decompressor = _DECOMPRESSORS[self._compression]()
                 return
             tail = self._input[-len(signature) + 1 :]
-            following = self._stream.read(PIECE_BYTES)
-            if not following:
+            piece = self._stream.read(PIECE_BYTES)
+            if not piece:
                 return
-            self._input = tail + following
+            self._input = tail + piece
 
 
 class _Zlib:
@@ -285,8 +286,8 @@ class _Zlib:
 
     def __init__(self, window_bits: int) -> None:
         self._zlib = zlib.decompressobj(window_bits)
-        self._before = self._zlib
-        """Its state before the last piece."""
+        self._previous_state = self._zlib
+        """A copy from before the last piece."""
         self.needs_input = True
 
     @property
@@ -298,33 +299,33 @@ class _Zlib:
         return self._zlib.unused_data
 
     def decompress(self, data: bytes, /, max_length: int = -1) -> bytes:
-        self._before = self._zlib.copy()
-        given = self._zlib.unconsumed_tail + data
-        content = self._zlib.decompress(given, max_length)
+        self._previous_state = self._zlib.copy()
+        compressed = self._zlib.unconsumed_tail + data
+        content = self._zlib.decompress(compressed, max_length)
         self.needs_input = not self._zlib.unconsumed_tail and len(content) < max_length
         return content
 
     def salvage(self, data: bytes, max_length: int, signature: bytes | None) -> tuple[bytes, bytes]:
-        """Return the content before the damage, and the bytes after it.
+        """Return at most *max_length* bytes of content before the damage in *data*, and the compressed bytes after it.
 
-        A truncated member runs into the next one, so that the fault appears only after that one's beginning.
+        These begin with the next *signature*, because a truncated member fails only after the beginning of the next.
         """
-        before = self._before
-        given = before.unconsumed_tail + data
-        following = given.find(signature, 1) if signature else -1
-        content: list[bytes] = []
-        for at in range(len(given)):
-            if at == following:
-                return b"".join(content)[:max_length], given[at:]
+        decompressor = self._previous_state
+        compressed = decompressor.unconsumed_tail + data
+        next_member = compressed.find(signature, 1) if signature else -1
+        pieces: list[bytes] = []
+        for offset in range(len(compressed)):
+            if offset == next_member:
+                return b"".join(pieces)[:max_length], compressed[offset:]
             try:
-                content.append(before.decompress(given[at : at + 1]))
+                pieces.append(decompressor.decompress(compressed[offset : offset + 1]))
             except zlib.error:
-                return b"".join(content)[:max_length], given[at + 1 :]
-        return b"".join(content)[:max_length], b""
+                return b"".join(pieces)[:max_length], compressed[offset + 1 :]
+        return b"".join(pieces)[:max_length], b""
 
 
 class _Brotli:
-    """`brotli` as a `_Decompressor`; it doesn't return the bytes after its end."""
+    """`brotli` as a `_Decompressor`, without the bytes after its end."""
 
     unused_data = b""
 

@@ -12,7 +12,7 @@ from extractors.model.documents import Finding
 INSIDE = "!/"
 
 #: Longer names are truncated; no file system allows them.
-_NAME_LENGTH = 4096
+_MOST_NAME_CHARS = 4096
 #: Suffixes of files that are not read as documents.
 _NO_DOCUMENT_SUFFIXES = frozenset(
     """
@@ -36,36 +36,37 @@ class Limits:
     total_bytes: int = 256 * 2**20
     """Maximum decompressed bytes at all levels together; at least `ratio` times the archive's size."""
     ratio: int = 100
+    """Decompressed bytes allowed for each byte of the archive."""
     members: int = 100_000
     """Maximum number of entries; at least one for each KiB of the archive."""
 
     def budget(self, size: int) -> SizeBudget:
-        """Return the budget for an archive of *size* bytes."""
+        """Return the whole budget for an archive of *size* bytes."""
         return SizeBudget(max(self.total_bytes, self.ratio * size), max(self.members, size // 2**10))
 
 
 @dataclass(frozen=True, slots=True)
 class ArchiveMember:
-    """A document in an archive; `findings` are about it alone."""
+    """A document in an archive, or a single document; `findings` are about this document only."""
 
     name: str
     """``a.zip!/folder/b.html``, ``a.warc!/http://b.example/c``; unique in the archive."""
     path: str
-    """A name whose suffix may show the format."""
+    """A file name whose suffix may show the format."""
     data: bytes = field(default=b"", repr=False)
     media_type: str | None = None
     charset: str | None = None
     url: str | None = None
-    """The base of its relative links."""
+    """The base of its relative links; None if it has no URL."""
     findings: tuple[Finding, ...] = ()
     source: str = ""
     """The file or archive that was opened; the name begins with it."""
 
 
-def member_inside(about: ArchiveMember, name: str) -> ArchiveMember:
-    """Return a member of the archive *about* by its name there; bytes that are not valid text are escaped."""
-    path = name[:_NAME_LENGTH].encode("utf-8", "backslashreplace").decode("utf-8").removeprefix("./")
-    return ArchiveMember(f"{about.name}{INSIDE}{path}", path, source=about.source)
+def member_inside(archive: ArchiveMember, name: str) -> ArchiveMember:
+    """Return a member of *archive*, still without data, by its *name* there; invalid characters are escaped."""
+    path = name[:_MOST_NAME_CHARS].encode("utf-8", "backslashreplace").decode("utf-8").removeprefix("./")
+    return ArchiveMember(f"{archive.name}{INSIDE}{path}", path, source=archive.source)
 
 
 def names_no_document(path: str) -> bool:
@@ -78,7 +79,7 @@ def names_no_document(path: str) -> bool:
 
 
 def may_be_document(member: ArchiveMember) -> bool:
-    """Return True if the name and type of a member allow a document; hidden files are excluded."""
+    """Return True unless the name or media type of *member* shows a hidden file, or a file that is no document."""
     media_type = member.media_type or ""
     if media_type.startswith(_NO_DOCUMENT_TYPES) and media_type not in _DOCUMENT_TYPES:
         return False

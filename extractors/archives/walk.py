@@ -34,10 +34,10 @@ from extractors.model.formats import ZIP_END, ZIP_ENTRY, package_format, package
 from extractors.model.urls import is_web_url, split_url
 
 _HEAD_BYTES = 2**10
-_BZIP2_BLOCK = re.compile(rb"BZh[1-9](?:1AY&SY|\x17rE8P\x90)")
-_PDF = b"%PDF-"
-_PDF_MEMBERS = 4  # a PDF may be this many times larger than other documents: it is mostly pictures
-_NO_DOCUMENT = "not a document, by its name or type"
+_BZIP2_BEGINNING = re.compile(rb"BZh[1-9](?:1AY&SY|\x17rE8P\x90)")
+_PDF_SIGNATURE = b"%PDF-"
+_PDF_SIZE_RATIO = 4  # of the maximum size of a PDF, which is mostly pictures, to that of other documents
+_NO_DOCUMENT_REASON = "not a document, by its name or type"
 #: A compressed file without one of these suffixes keeps its name.
 _COMPRESSED_SUFFIXES = frozenset({".bz2", ".gz", ".xz", ".zst"})
 
@@ -58,7 +58,7 @@ class ArchiveKind(StrEnum):
     ZSTD = "application/zstd"
 
 
-_COMPRESSED = {
+_COMPRESSIONS = {
     ArchiveKind.GZIP: Compression.GZIP,
     ArchiveKind.BZIP2: Compression.BZIP2,
     ArchiveKind.XZ: Compression.XZ,
@@ -74,10 +74,10 @@ def archive_kind(head: bytes) -> ArchiveKind | None:
     """
     if head.startswith((ZIP_ENTRY, ZIP_END, b"PK\x07\x08PK")):
         return ArchiveKind.ZIP
-    for kind, compression in _COMPRESSED.items():
+    for kind, compression in _COMPRESSIONS.items():
         if head.startswith(SIGNATURES[compression]):
             # The three letters BZh are too few to recognize bzip2.
-            return kind if kind is not ArchiveKind.BZIP2 or _BZIP2_BLOCK.match(head) else None
+            return kind if kind is not ArchiveKind.BZIP2 or _BZIP2_BEGINNING.match(head) else None
     if warc.is_warc(head):
         return ArchiveKind.WARC
     return ArchiveKind.TAR if is_tar(head) else None
@@ -92,28 +92,28 @@ def members(
     charset: str | None = None,
     limits: Limits | None = None,
 ) -> Iterator[ArchiveMember | Finding]:
-    """Yield the documents in an archive, a seekable *stream*, and findings; *limits* bound the data.
+    """Yield the documents in the archive *name*, a seekable *stream*, and findings; *limits* bound the data.
 
     A file that is not an archive, or a package such as DOCX, ODT or EPUB, is its own only member, with *name*,
-    *media_type* and *charset* as given. Raises only errors of the stream itself, and `MemoryError`.
+    *path* (default: *name*), *media_type* and *charset*. Raises only errors of the stream itself, and `MemoryError`.
 
     >>> import tarfile
-    >>> made = io.BytesIO()
-    >>> with tarfile.open(fileobj=made, mode="w:gz") as archive:
-    ...     added = tarfile.TarInfo("folder/a.txt")
-    ...     added.size = 17
-    ...     archive.addfile(added, io.BytesIO(b"ark:/12148/btv1b8"))
-    >>> made.seek(0)
+    >>> stream = io.BytesIO()
+    >>> with tarfile.open(fileobj=stream, mode="w:gz") as archive:
+    ...     entry = tarfile.TarInfo("folder/a.txt")
+    ...     entry.size = 17
+    ...     archive.addfile(entry, io.BytesIO(b"ark:/12148/btv1b8"))
+    >>> stream.seek(0)
     0
-    >>> [(member.name, member.data) for member in members(made, name="a.tgz")]
+    >>> [(member.name, member.data) for member in members(stream, name="a.tgz")]
     [('a.tgz!/folder/a.txt', b'ark:/12148/btv1b8')]
     """
     limits = limits or Limits()
-    about = ArchiveMember(name, path or name, media_type=media_type, charset=charset, source=name)
+    description = ArchiveMember(name, path or name, media_type=media_type, charset=charset, source=name)
     walk = _Walk(limits, limits.budget(size_of(stream)))
     is_empty = True
     try:
-        for member in walk.document(Lookahead(stream), about, seekable=stream):
+        for member in walk.documents(Lookahead(stream), description, seekable=stream):
             is_empty = False
             yield member
     except (OSError, MemoryError):  # of the stream or of this process, not of the archive
@@ -134,123 +134,127 @@ class _Walk:
     def __init__(self, limits: Limits, budget: SizeBudget) -> None:
         self._limits = limits
         self._budget = budget
-        self._skipped: Counter[tuple[str, str]] = Counter()
-        self._first: dict[tuple[str, str], str] = {}
-        self._named: Counter[int] = Counter()
+        self._skip_counts: Counter[tuple[str, str]] = Counter()
+        self._first_names: dict[tuple[str, str], str] = {}
+        self._name_counts: Counter[int] = Counter()
 
     def findings(self) -> Iterator[Finding]:
-        """Yield the findings about skipped members, one for each reason."""
-        for (kind, reason), number in sorted(self._skipped.items()):
-            first = self._first[kind, reason]
-            yield Finding(kind, f"{first}: {reason}" if number == 1 else f"{number} times, first {first}: {reason}")
+        """Yield a finding for each reason to skip members, with the number of these and the name of the first."""
+        for (kind, reason), count in sorted(self._skip_counts.items()):
+            name = self._first_names[kind, reason]
+            yield Finding(kind, f"{name}: {reason}" if count == 1 else f"{count} times, first {name}: {reason}")
         if self._budget.is_out_of_bytes:
             yield Finding("archive-limit", "it expands to far more data than its size suggests; the rest was skipped")
         if self._budget.is_out_of_members:
             yield Finding("archive-limit", "it has too many members for its size; the rest was skipped")
 
-    def document(
+    def documents(
         self,
         content: Lookahead,
-        about: ArchiveMember,
+        member: ArchiveMember,
         *,
         depth: int = 0,
-        packed: Sequence[Layer] = (),
+        layers: Sequence[Layer] = (),
         seekable: BinaryIO | None = None,
     ) -> Iterator[ArchiveMember]:
-        """Yield the document that *content* is, or the documents in it; *packed* are the layers that decompress it."""
+        """Yield the documents in *content*: one, unless it is an archive. *member* names and describes it.
+
+        *depth* is the number of archives around it. *layers* are the streams that unpack *content* from its file;
+        *seekable* is that file if there are no layers.
+        """
         kind = archive_kind(content.peek(_HEAD_BYTES))
         if kind is None:
-            yield from self._single_document(content, about, depth, packed)
+            yield from self._single_document(content, member, depth, layers)
             return
         if depth >= self._limits.depth:
-            self._note_skipped("archive-limit", "too deeply nested, so not unpacked", about.name)
+            self._note_skipped("archive-limit", "too deeply nested, so not unpacked", member.name)
             return
         match kind:
             case ArchiveKind.ZIP:
-                yield from self._zip(content, about, depth, packed, seekable)
+                yield from self._zip_documents(content, member, depth, layers, seekable)
             case ArchiveKind.TAR:
-                yield from self._entries(tar_entries(content, self._budget), about, depth)
+                yield from self._entry_documents(tar_entries(content, self._budget), member, depth)
             case ArchiveKind.WARC:
-                yield from self._warc(content, about, depth)
+                yield from self._warc_documents(content, member, depth)
             case _:
-                yield from self._decompress(content, _COMPRESSED[kind], about, depth)
-        for layer in packed:
+                yield from self._decompressed_documents(content, _COMPRESSIONS[kind], member, depth)
+        for layer in layers:
             if layer.damage:
-                self._note_skipped("damaged", f"damaged ({layer.damage}); the readable parts were read", about.name)
+                self._note_skipped("damaged", f"damaged ({layer.damage}); the readable parts were read", member.name)
 
     def _single_document(
-        self, content: Lookahead, about: ArchiveMember, depth: int, packed: Sequence[Layer]
+        self, content: Lookahead, member: ArchiveMember, depth: int, layers: Sequence[Layer]
     ) -> Iterator[ArchiveMember]:
-        """Yield *content* as one document, an empty one only at the top level.
+        """Yield *content* as one document, or nothing if it is empty and inside an archive.
 
-        A document over the limit is split into parts if its format consists of lines or records.
+        A document over the size limit is split into parts if its format consists of lines or records.
         """
-        limit, number = self._limits.member_bytes, 1
-        if content.peek(len(_PDF)) == _PDF:
-            limit *= _PDF_MEMBERS
+        limit, part_number = self._limits.member_bytes, 1
+        if content.peek(len(_PDF_SIGNATURE)) == _PDF_SIGNATURE:
+            limit *= _PDF_SIZE_RATIO
         data = content.read(limit)
-        findings = list(about.findings)
+        findings = list(member.findings)
         while content.peek(1):
-            end = part_end(data, media_type=about.media_type, name=about.path, charset=about.charset)
+            end = part_end(data, media_type=member.media_type, name=member.path, charset=member.charset)
             if not end:
                 findings.append(Finding("cut-off", f"only its first {len(data):,} bytes were read"))
                 break
-            yield replace(about, name=self._unique(f"{about.name}{INSIDE}part-{number}"), data=data[:end])
+            yield replace(member, name=self._unique_name(f"{member.name}{INSIDE}part-{part_number}"), data=data[:end])
             content.unread(data[end:])
-            data, number = content.read(limit), number + 1
-        if number > 1:
-            about = replace(about, name=f"{about.name}{INSIDE}part-{number}")
-        elif packed and self._budget.is_out_of_bytes:
+            data, part_number = content.read(limit), part_number + 1
+        if part_number > 1:
+            member = replace(member, name=f"{member.name}{INSIDE}part-{part_number}")
+        elif layers and self._budget.is_out_of_bytes:
             findings.append(Finding("archive-limit", f"only its first {len(data):,} bytes were unpacked"))
-        damage = next((layer.damage for layer in packed if layer.damage), "")
+        damage = next((layer.damage for layer in layers if layer.damage), "")
         if damage:
             findings.append(Finding("damaged", f"only its first {len(data):,} bytes could be unpacked: {damage}"))
         if data or not depth:
-            yield replace(about, name=self._unique(about.name), data=data, findings=tuple(findings))
+            yield replace(member, name=self._unique_name(member.name), data=data, findings=tuple(findings))
         elif damage:
-            self._note_skipped("unreadable", "too damaged to be unpacked", about.name)
+            self._note_skipped("unreadable", "too damaged to be unpacked", member.name)
 
-    def _decompress(
-        self, content: Lookahead, compression: Compression, about: ArchiveMember, depth: int
+    def _decompressed_documents(
+        self, content: Lookahead, compression: Compression, member: ArchiveMember, depth: int
     ) -> Iterator[ArchiveMember]:
-        """Yield the content of a compressed file; a compressed tar or WARC file counts as one level."""
+        """Yield the documents in the compressed *content*; a compressed tar or WARC file counts as one level."""
         layer = DecompressedStream(content, compression, self._budget)
-        inner = Lookahead(layer)
-        if archive_kind(inner.peek(_HEAD_BYTES)) in (ArchiveKind.TAR, ArchiveKind.WARC):
-            yield from self.document(inner, about, depth=depth, packed=(layer,))
+        inner_content = Lookahead(layer)
+        if archive_kind(inner_content.peek(_HEAD_BYTES)) in (ArchiveKind.TAR, ArchiveKind.WARC):
+            yield from self.documents(inner_content, member, depth=depth, layers=(layer,))
         else:
-            name = PurePosixPath(about.path).name
+            name = PurePosixPath(member.path).name
             stem, suffix = PurePosixPath(name).stem, PurePosixPath(name).suffix.lower()
-            within = member_inside(about, stem if suffix in _COMPRESSED_SUFFIXES else name)
-            yield from self.document(inner, within, depth=depth + 1, packed=(layer,))
+            content_member = member_inside(member, stem if suffix in _COMPRESSED_SUFFIXES else name)
+            yield from self.documents(inner_content, content_member, depth=depth + 1, layers=(layer,))
 
-    def _zip(
-        self, content: Lookahead, about: ArchiveMember, depth: int, packed: Sequence[Layer], seekable: BinaryIO | None
+    def _zip_documents(
+        self, content: Lookahead, member: ArchiveMember, depth: int, layers: Sequence[Layer], seekable: BinaryIO | None
     ) -> Iterator[ArchiveMember]:
         stream = seekable or io.BytesIO(content.read(self._limits.member_bytes))
         archive = open_zip(stream)
         if _is_package(stream, archive):
             stream.seek(0)
-            yield from self._single_document(Lookahead(stream), about, depth, packed)
+            yield from self._single_document(Lookahead(stream), member, depth, layers)
             return
         if seekable is None and content.peek(1):
-            self._note_skipped("cut-off", "only its beginning was unpacked", about.name)
+            self._note_skipped("cut-off", "only its beginning was unpacked", member.name)
         if archive is None:
-            self._note_skipped("unreadable", "its directory is missing, damaged or too large", about.name)
+            self._note_skipped("unreadable", "its directory is missing, damaged or too large", member.name)
         else:
-            yield from self._entries(zip_entries(archive, self._budget), about, depth)
+            yield from self._entry_documents(zip_entries(archive, self._budget), member, depth)
 
-    def _entries(self, entries: Iterator[Entry], about: ArchiveMember, depth: int) -> Iterator[ArchiveMember]:
+    def _entry_documents(self, entries: Iterator[Entry], archive: ArchiveMember, depth: int) -> Iterator[ArchiveMember]:
         for name, content in entries:
-            within = member_inside(about, name) if name else about
+            member = member_inside(archive, name) if name else archive
             if isinstance(content, Finding):
-                self._note_skipped(content.kind, content.detail, within.name)
-            elif not may_be_document(within):
-                self._note_skipped("members-skipped", _NO_DOCUMENT, within.name)
+                self._note_skipped(content.kind, content.detail, member.name)
+            elif not may_be_document(member):
+                self._note_skipped("members-skipped", _NO_DOCUMENT_REASON, member.name)
             else:
-                yield from self.document(Lookahead(content), within, depth=depth + 1, packed=(content,))
+                yield from self.documents(Lookahead(content), member, depth=depth + 1, layers=(content,))
 
-    def _warc(self, content: Lookahead, about: ArchiveMember, depth: int) -> Iterator[ArchiveMember]:
+    def _warc_documents(self, content: Lookahead, archive: ArchiveMember, depth: int) -> Iterator[ArchiveMember]:
         is_empty = True
         for record in warc.records(content, self._budget, keep_bytes=self._limits.member_bytes):
             is_empty = False
@@ -259,23 +263,23 @@ class _Walk:
             payload = warc.payload(record)
             if payload is None:
                 continue
-            page = _page(record, payload, about)
+            member = _member_of_record(record, payload, archive)
             if payload.fault:
-                self._note_skipped("unreadable", payload.fault, page.name)
+                self._note_skipped("unreadable", payload.fault, member.name)
             elif payload.status is not None and not 200 <= payload.status < 300:
-                self._note_skipped("members-skipped", "not a successful answer", page.name)
-            elif not may_be_document(page):
-                self._note_skipped("members-skipped", _NO_DOCUMENT, page.name)
+                self._note_skipped("members-skipped", "not a successful answer", member.name)
+            elif not may_be_document(member):
+                self._note_skipped("members-skipped", _NO_DOCUMENT_REASON, member.name)
             else:
-                yield from self._payload(payload, page, depth + 1)
+                yield from self._payload_documents(payload, member, depth + 1)
         if is_empty:
-            self._note_skipped("unreadable", "no record in it could be read", about.name)
+            self._note_skipped("unreadable", "no record in it could be read", archive.name)
 
-    def _payload(self, payload: warc.Payload, page: ArchiveMember, depth: int) -> Iterator[ArchiveMember]:
-        """Yield the document in a record, decompressed as far as its declared encodings are real."""
+    def _payload_documents(self, payload: warc.Payload, member: ArchiveMember, depth: int) -> Iterator[ArchiveMember]:
+        """Yield the documents in the payload of a WARC record, decompressed unless its declared encodings are wrong."""
         if not payload.encodings and archive_kind(payload.content[:_HEAD_BYTES]) is None:
             if payload.content:
-                yield replace(page, name=self._unique(page.name), data=payload.content)
+                yield replace(member, name=self._unique_name(member.name), data=payload.content)
             return
         layers: list[DecompressedStream] = []
         stream: Readable = io.BytesIO(payload.content)
@@ -285,28 +289,31 @@ class _Walk:
         content = Lookahead(stream)
         if layers and not content.peek(1) and not self._budget.is_spent:
             content, layers = Lookahead(io.BytesIO(payload.content)), []
-        yield from self.document(content, page, depth=depth, packed=layers)
+        yield from self.documents(content, member, depth=depth, layers=layers)
 
     def _note_skipped(self, kind: str, reason: str, name: str) -> None:
-        self._skipped[kind, reason] += 1
-        self._first.setdefault((kind, reason), name)
+        self._skip_counts[kind, reason] += 1
+        self._first_names.setdefault((kind, reason), name)
 
-    def _unique(self, name: str) -> str:
-        """Return *name*, numbered if it was used before: a page may be archived more than once."""
-        number = self._named[hash(name)] = self._named[hash(name)] + 1
+    def _unique_name(self, name: str) -> str:
+        """Return *name*, with a number if an earlier document has it: a page may be archived more than once."""
+        number = self._name_counts[hash(name)] = self._name_counts[hash(name)] + 1
         return name if number == 1 else f"{name} ({number})"
 
 
 def _is_package(stream: BinaryIO, archive: ZipFile | None) -> bool:
-    """Return True if a ZIP archive is one document: OOXML, OpenDocument or EPUB."""
+    """Return True if a ZIP archive is one document: OOXML, OpenDocument or EPUB.
+
+    *archive* is None for a file without a readable directory, which is recognized by the beginning of *stream*.
+    """
     if archive is not None and package_format_of(archive.namelist()) is not None:
         return True
     stream.seek(0)
     return package_format(stream.read(_HEAD_BYTES if archive is not None else PIECE_BYTES)) is not None
 
 
-def _page(record: warc.WarcRecord, payload: warc.Payload, about: ArchiveMember) -> ArchiveMember:
-    """Return a page of a web archive, named by the archive and its target URI: other archives may hold it, too."""
+def _member_of_record(record: warc.WarcRecord, payload: warc.Payload, archive: ArchiveMember) -> ArchiveMember:
+    """Return the page in a WARC record as a member, still without data, named by the archive and its target URI."""
     uri = record.uri
     findings = []
     if record.is_cut:
@@ -315,7 +322,7 @@ def _page(record: warc.WarcRecord, payload: warc.Payload, about: ArchiveMember) 
         findings.append(Finding("damaged", record.damage))
     if truncated := record.fields.get("warc-truncated"):
         findings.append(Finding("cut-off", f"only its beginning was archived ({truncated})"))
-    name = f"{about.name}{INSIDE}{uri or record.fields.get('warc-record-id', '')}"
+    name = f"{archive.name}{INSIDE}{uri or record.fields.get('warc-record-id', '')}"
     return ArchiveMember(
         name,
         split_url(uri).path,
@@ -323,5 +330,5 @@ def _page(record: warc.WarcRecord, payload: warc.Payload, about: ArchiveMember) 
         charset=payload.charset,
         url=uri if is_web_url(uri) else None,
         findings=tuple(findings),
-        source=about.source,
+        source=archive.source,
     )

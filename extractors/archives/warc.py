@@ -15,17 +15,17 @@ from extractors.archives.compression import MOST_CODINGS, SIGNATURES, Compressio
 from extractors.model.formats import parse_content_type
 
 #: The maximum length of a header, of a record or of HTTP.
-_HEADER_BYTES = 2**15
-#: Most headers fit in this, which avoids copying more.
-_SHORT_HEADER_BYTES = 2**10
-_BEGINNING = re.compile(rb"WARC/[01]\.[0-9]{1,9}+[ \t]{0,9}+\r?\n")
-_NEXT = re.compile(rb"\n" + _BEGINNING.pattern)
+_MOST_HEADER_BYTES = 2**15
+#: Most headers are no longer; this avoids copying more.
+_USUAL_HEADER_BYTES = 2**10
+_RECORD_BEGINNING = re.compile(rb"WARC/[01]\.[0-9]{1,9}+[ \t]{0,9}+\r?\n")
+_NEXT_RECORD = re.compile(rb"\n" + _RECORD_BEGINNING.pattern)
 #: The beginning of a record inside the bytes that another record claims.
-_SWALLOWED = re.compile(_BEGINNING.pattern + rb"(?=WARC-|Content-)", re.IGNORECASE)
+_SWALLOWED_RECORD = re.compile(_RECORD_BEGINNING.pattern + rb"(?=WARC-|Content-)", re.IGNORECASE)
 #: Enough bytes to recognize the beginning of a record.
-_MARK_BYTES = 64
+_BEGINNING_BYTES = 64
 _BLANK_LINE = re.compile(rb"\r?\n\r?\n")
-_FOLD = re.compile(r"\r?\n[ \t]+")
+_LINE_FOLD = re.compile(r"\r?\n[ \t]+")
 _STATUS_LINE = re.compile(rb"HTTP/[0-9.]*[ \t]*(?P<status>[0-9]{3})?[^\n]*(?:\n|\Z)")
 _CHUNK_SIZE = re.compile(rb"(?P<size>[0-9A-Fa-f]{1,8})[ \t]*(?:;[^\n]*)?\r?\n")
 _ENCODINGS: Mapping[str, Compression] = {
@@ -67,7 +67,7 @@ class WarcRecord:
 
 @dataclass(frozen=True, slots=True)
 class Payload:
-    """The document in a record."""
+    """The document in a record, still compressed."""
 
     content: bytes
     media_type: str
@@ -86,27 +86,30 @@ def is_warc(head: bytes) -> bool:
     >>> is_warc(b"WARC/1.0\r\nWARC-Type: warcinfo\r\n"), is_warc(b"WARC/1.0 is a format.")
     (True, False)
     """
-    return _BEGINNING.match(head.lstrip(b"\r\n")) is not None
+    return _RECORD_BEGINNING.match(head.lstrip(b"\r\n")) is not None
 
 
-def records(ahead: Lookahead, budget: SizeBudget, *, keep_bytes: int) -> Iterator[WarcRecord]:
-    """Yield the records of a WARC file, with the first *keep_bytes* of each block. Never raises for damage."""
+def records(stream: Lookahead, budget: SizeBudget, *, keep_bytes: int) -> Iterator[WarcRecord]:
+    """Yield the records of a WARC file, as many as *budget* allows, with the first *keep_bytes* bytes of their blocks.
+
+    Never raises for damage.
+    """
     while True:
-        if not _is_boundary(ahead):
-            _to_next_record(ahead, 0)
-        while (here := ahead.peek(_MARK_BYTES)).startswith((b"\r", b"\n")):
-            ahead.skip(len(here) - len(here.lstrip(b"\r\n")))
-        if not ahead.peek(1) or not budget.spend_member():
+        if not _is_at_boundary(stream):
+            _skip_to_next_record(stream, 0)
+        while (beginning := stream.peek(_BEGINNING_BYTES)).startswith((b"\r", b"\n")):
+            stream.skip(len(beginning) - len(beginning.lstrip(b"\r\n")))
+        if not stream.peek(1) or not budget.spend_member():
             return
-        for size in (_SHORT_HEADER_BYTES, _HEADER_BYTES):
-            head = ahead.peek(size)
-            if (end := _BLANK_LINE.search(head)) is not None:
+        for size in (_USUAL_HEADER_BYTES, _MOST_HEADER_BYTES):
+            head = stream.peek(size)
+            if (header_end := _BLANK_LINE.search(head)) is not None:
                 break
-        if end is None or not _BEGINNING.match(head):
-            ahead.skip(1)
+        if header_end is None or not _RECORD_BEGINNING.match(head):
+            stream.skip(1)
             continue
-        ahead.skip(end.end())
-        yield _record(_fields(head[: end.start()]), ahead, budget, keep_bytes)
+        stream.skip(header_end.end())
+        yield _record(_fields(head[: header_end.start()]), stream, budget, keep_bytes)
 
 
 def payload(record: WarcRecord) -> Payload | None:
@@ -116,85 +119,87 @@ def payload(record: WarcRecord) -> Payload | None:
         case "resource" | "conversion":
             return Payload(record.block, media_type, charset)
         case "response" if media_type == "application/http" or record.block.startswith(b"HTTP/"):
-            return _response(record.block)
+            return _payload_of_response(record.block)
         case "response" if media_type != "text/dns":
             return Payload(record.block, media_type, charset)
     return None
 
 
-def _record(fields: Fields, ahead: Lookahead, budget: SizeBudget, keep_bytes: int) -> WarcRecord:
-    declared = fields.get("content-length", "")
-    length = int(declared) if re.fullmatch("[0-9]{1,18}", declared) else 0
-    block = ahead.read(min(length, keep_bytes))
+def _record(fields: Fields, stream: Lookahead, budget: SizeBudget, keep_bytes: int) -> WarcRecord:
+    declared_length = fields.get("content-length", "")
+    length = int(declared_length) if re.fullmatch("[0-9]{1,18}", declared_length) else 0
+    block = stream.read(min(length, keep_bytes))
     is_cut = length > len(block) == keep_bytes
-    if not is_cut and len(block) == length and _is_boundary(ahead):
+    if not is_cut and len(block) == length and _is_at_boundary(stream):
         return WarcRecord(fields, block)
-    beyond = ahead.peek(_MARK_BYTES)
-    swallowed = None if is_cut and _holds_warc(block) else _SWALLOWED.search(block + beyond)
-    if swallowed and swallowed.start() < len(block):
-        following = block[swallowed.start() :]
-        ahead.unread(following[: budget.spend_bytes(len(following))])
-        own = block[: swallowed.start()].rstrip(b"\r\n")
-        return WarcRecord(fields, own, damage="the record claims more bytes than it has")
+    following_bytes = stream.peek(_BEGINNING_BYTES)
+    swallowed_record = (
+        None if is_cut and _has_warc_payload(block) else _SWALLOWED_RECORD.search(block + following_bytes)
+    )
+    if swallowed_record and swallowed_record.start() < len(block):
+        next_record = block[swallowed_record.start() :]
+        stream.unread(next_record[: budget.spend_bytes(len(next_record))])
+        own_block = block[: swallowed_record.start()].rstrip(b"\r\n")
+        return WarcRecord(fields, own_block, damage="the record claims more bytes than it has")
     if is_cut:
-        ahead.skip(length - keep_bytes)
+        stream.skip(length - keep_bytes)
         return WarcRecord(fields, block, is_cut=True)
     if len(block) < length:
         return WarcRecord(fields, block, damage="the record ends too early")
-    if _BLANK_LINE.match(beyond):  # the length is right, and junk follows
+    if _BLANK_LINE.match(following_bytes):  # the length is right, and junk follows
         return WarcRecord(fields, block)
-    more = _to_next_record(ahead, keep_bytes - len(block))
-    return WarcRecord(fields, block + more, damage="the record claims fewer bytes than it has")
+    rest = _skip_to_next_record(stream, keep_bytes - len(block))
+    return WarcRecord(fields, block + rest, damage="the record claims fewer bytes than it has")
 
 
-def _is_boundary(ahead: Lookahead) -> bool:
-    """Return True if a record may begin here, or the file ends."""
-    following = ahead.peek(_MARK_BYTES).lstrip(b"\r\n")
-    return not following or following.startswith(b"WARC/")
+def _is_at_boundary(stream: Lookahead) -> bool:
+    """Return True if a record may begin at the position of *stream*, or *stream* ends there."""
+    following_bytes = stream.peek(_BEGINNING_BYTES).lstrip(b"\r\n")
+    return not following_bytes or following_bytes.startswith(b"WARC/")
 
 
-def _to_next_record(ahead: Lookahead, keep_bytes: int) -> bytes:
-    """Skip to the next record; return the first *keep_bytes* before it."""
-    return ahead.read_to(_NEXT, _MARK_BYTES, keep_bytes)
+def _skip_to_next_record(stream: Lookahead, keep_bytes: int) -> bytes:
+    """Skip to the next record, or to the end; return the first *keep_bytes* bytes skipped."""
+    return stream.read_to(_NEXT_RECORD, _BEGINNING_BYTES, keep_bytes)
 
 
-def _holds_warc(block: bytes) -> bool:
-    """Return True if the payload of a record is itself a WARC file, so that records inside it don't mean damage."""
-    end = _BLANK_LINE.search(block, 0, _HEADER_BYTES)
-    return is_warc(block[:64]) or (end is not None and is_warc(block[end.end() : end.end() + 64]))
+def _has_warc_payload(block: bytes) -> bool:
+    """Return True if the payload of a record is itself a WARC file, whose records are no sign of damage."""
+    header_end = _BLANK_LINE.search(block, 0, _MOST_HEADER_BYTES)
+    return is_warc(block[:64]) or (header_end is not None and is_warc(block[header_end.end() : header_end.end() + 64]))
 
 
-def _response(block: bytes) -> Payload:
+def _payload_of_response(block: bytes) -> Payload:
     """Return the payload of an HTTP response; all of *block* if it has no HTTP header."""
-    line = _STATUS_LINE.match(block)
-    if line is None:
+    status_line = _STATUS_LINE.match(block)
+    if status_line is None:
         return Payload(block, "", None)
-    end = _BLANK_LINE.search(block, line.end() - 2, _HEADER_BYTES)
-    fields = _fields(block[line.end() : end.start()]) if end else {}
-    content = block[end.end() if end else line.end() :]
+    header_end = _BLANK_LINE.search(block, status_line.end() - 2, _MOST_HEADER_BYTES)
+    fields = _fields(block[status_line.end() : header_end.start()]) if header_end else {}
+    content = block[header_end.end() if header_end else status_line.end() :]
     if "chunked" in fields.get("transfer-encoding", "").lower():
         content = _joined_chunks(content)
     media_type, charset = _content_type(fields.get("content-type", ""))
-    status = int(line["status"]) if line["status"] else None
-    named = [token.strip().lower() for token in fields.get("content-encoding", "").split(",")]
-    codings = [_ENCODINGS[name] for name in reversed(named) if name in _ENCODINGS]
-    if len(codings) > MOST_CODINGS:
-        fault = f"it was compressed {len(codings)} times"
+    status = int(status_line["status"]) if status_line["status"] else None
+    encoding_names = [token.strip().lower() for token in fields.get("content-encoding", "").split(",")]
+    encodings = [_ENCODINGS[name] for name in reversed(encoding_names) if name in _ENCODINGS]
+    if len(encodings) > MOST_CODINGS:
+        fault = f"it was compressed {len(encodings)} times"
         return Payload(b"", media_type, charset, status, fault=fault)
-    return Payload(content, media_type, charset, status, _actual_encodings(codings, content))
+    return Payload(content, media_type, charset, status, _actual_encodings(encodings, content))
 
 
-def _actual_encodings(named: list[Compression], content: bytes) -> tuple[Compression, ...]:
-    """Return the actual encodings of *content*, given the encodings that its header *named*.
+def _actual_encodings(declared_encodings: list[Compression], content: bytes) -> tuple[Compression, ...]:
+    """Return the actual encodings of *content*, outermost first, given the *declared_encodings* of its header.
 
     Many archives decoded the content but kept the header; ``deflate`` often means raw deflate data.
     """
-    match named:
+    match declared_encodings:
         case [Compression.ZLIB] if int.from_bytes(content[:2]) % 31:
             return (Compression.DEFLATE,)
-        case [Compression.GZIP | Compression.ZSTD as only] if not content.startswith(SIGNATURES[only]):
+        case [Compression.GZIP | Compression.ZSTD as encoding] if not content.startswith(SIGNATURES[encoding]):
             return ()
-    return tuple(named)
+    return tuple(declared_encodings)
 
 
 def _joined_chunks(content: bytes) -> bytes:
@@ -204,22 +209,24 @@ def _joined_chunks(content: bytes) -> bytes:
     (b'ark:/12148', b'<p>no chunks')
     """
     pieces: list[bytes] = []
-    at = 0
-    while at < len(content):
-        size = _CHUNK_SIZE.match(content, at)
-        if size is None:
-            pieces.append(content[at:])
+    position = 0
+    while position < len(content):
+        chunk_size = _CHUNK_SIZE.match(content, position)
+        if chunk_size is None:
+            pieces.append(content[position:])
             break
-        end = size.end() + int(size["size"], 16)
-        pieces.append(content[size.end() : end])
-        if end == size.end():
+        chunk_end = chunk_size.end() + int(chunk_size["size"], 16)
+        pieces.append(content[chunk_size.end() : chunk_end])
+        if chunk_end == chunk_size.end():
             break
-        at = end + (2 if content[end : end + 2] == b"\r\n" else content[end : end + 1] == b"\n")
+        position = chunk_end + (
+            2 if content[chunk_end : chunk_end + 2] == b"\r\n" else content[chunk_end : chunk_end + 1] == b"\n"
+        )
     return b"".join(pieces)
 
 
 def _fields(header: bytes) -> Fields:
-    r"""Return the fields of a header, names in lower case; of a repeated field, the first.
+    r"""Return the fields of a header, with names in lower case; the first value of a repeated field.
 
     >>> _fields(b"WARC/1.0\r\nWARC-Type: response\r\nX-Long: a\r\n b")
     {'warc-type': 'response', 'x-long': 'a b'}
@@ -227,7 +234,7 @@ def _fields(header: bytes) -> Fields:
     fields: dict[str, str] = {}
     text = header.decode("utf-8", "replace")
     if "\n " in text or "\n\t" in text:
-        text = _FOLD.sub(" ", text)
+        text = _LINE_FOLD.sub(" ", text)
     for line in text.split("\n"):
         name, colon, value = line.partition(":")
         if colon:
