@@ -39,12 +39,13 @@ READING_CPU_S = 60.0
 PARSING_CPU_S = 120
 #: Wall-clock limit for a parser that waits forever; far above any delay on a busy machine.
 PARSING_S = 1800.0
+#: Memory limit of a parser.
 PARSING_BYTES = 2**30
 
 #: The kind of finding about a document whose parser was killed from outside twice.
 KILLED = "parser-killed"
 #: The kind of finding for each failure of a worker.
-_FAILURES: tuple[tuple[type[WorkerError], str], ...] = (
+_FAILURE_KINDS: tuple[tuple[type[WorkerError], str], ...] = (
     (WorkerKilled, KILLED),
     (WorkerDied, "parser-crashed"),
     (WorkerTimeout, "parser-timeout"),
@@ -64,24 +65,25 @@ DocumentWorker = Worker[..., Extraction]
 
 
 def document_worker() -> DocumentWorker:
-    """Return a worker for documents that may crash or hang their parser; its process starts with the first call."""
-    reading = partial(extract_in_time, cpu_s=READING_CPU_S)
-    return Worker(reading, timeout_s=PARSING_S, cpu_s=PARSING_CPU_S, memory_bytes=PARSING_BYTES)
+    """Return a worker that calls `extract_in_time` in a process of its own, which starts with the first call."""
+    read_document = partial(extract_in_time, cpu_s=READING_CPU_S)
+    return Worker(read_document, timeout_s=PARSING_S, cpu_s=PARSING_CPU_S, memory_bytes=PARSING_BYTES)
 
 
 def document_executor(jobs: int) -> WorkerExecutor:
-    """Return an executor of at most *jobs* processes for parsing; each starts when it is needed."""
+    """Return an executor of at most *jobs* processes with the limits for parsing; a process starts when needed."""
     return WorkerExecutor(jobs, timeout_s=PARSING_S, cpu_s=PARSING_CPU_S, memory_bytes=PARSING_BYTES)
 
 
 def read_member(worker: DocumentWorker, member: ArchiveMember, *, with_links: bool = True) -> Extraction:
     """Return the extraction of *member*; only small texts and pages are parsed outside *worker*.
 
-    Failures of the worker, and problems with its archive, become findings about the document.
+    *with_links* is that of `extraction_of`. Failures of *worker* and the findings of *member* become findings of the
+    extraction.
     """
-    here = inline_extraction(member, with_links=with_links)
-    if here is not None:
-        return here
+    extraction = inline_extraction(member, with_links=with_links)
+    if extraction is not None:
+        return extraction
     try:
         extraction = worker.call(member.data, with_links=with_links, **_format_labels(member))
     except WorkerError as failure:
@@ -92,7 +94,7 @@ def read_member(worker: DocumentWorker, member: ArchiveMember, *, with_links: bo
 def extraction_in_time(
     member: ArchiveMember, *, with_links: bool = True, declared: Declared = NOTHING_DECLARED
 ) -> Extraction:
-    """Return the extraction of *member* in this process, within the time limit of a document.
+    """Return the extraction of *member*, made in this process within the time limit of a document.
 
     *with_links* and *declared* are those of `extraction_of`.
     """
@@ -102,7 +104,10 @@ def extraction_in_time(
 def inline_extraction(
     member: ArchiveMember, *, with_links: bool = True, declared: Declared = NOTHING_DECLARED
 ) -> Extraction | None:
-    """Return the extraction of a small *member* in this process; None if it needs a process that can be killed."""
+    """Return the extraction of a small *member*, made in this process; None if it needs a process that can be killed.
+
+    *with_links* and *declared* are those of `extraction_of`.
+    """
     if not may_stay_inline(member):
         return None
     extraction = _extraction_within(INLINE_CPU_S, member, with_links=with_links, declared=declared)
@@ -119,13 +124,13 @@ def _extraction_within(cpu_s: float, member: ArchiveMember, *, with_links: bool,
     except MemoryError:  # about this process, not about the document
         raise
     except Exception as failure:
-        failed = WorkerError(f"{type(failure).__name__}: {failure}")
-        extraction = failed_extraction(failed, member.media_type)
+        worker_error = WorkerError(f"{type(failure).__name__}: {failure}")
+        extraction = failed_extraction(worker_error, member.media_type)
     return extraction_of_member(extraction, member)
 
 
 def _format_labels(member: ArchiveMember) -> dict[str, Any]:
-    """Return the declared type and name of *member*, as arguments of the readers."""
+    """Return the keyword arguments of readers: media type, name and charset of *member*."""
     return {"media_type": member.media_type, "name": member.path, "charset": member.charset}
 
 
@@ -143,7 +148,7 @@ def extraction_of_short_text(member: ArchiveMember) -> Extraction | None:
 
 
 def extraction_of_member(extraction: Extraction, member: ArchiveMember) -> Extraction:
-    """Return *extraction* with the findings of the archive about *member*."""
+    """Return *extraction*, with the findings of *member* added to its own."""
     if not member.findings:
         return extraction
     findings = (*extraction.reading.findings, *member.findings)
@@ -162,8 +167,8 @@ def may_stay_inline(member: ArchiveMember) -> bool:
 
 
 def failed_extraction(failure: WorkerError, media_type: str | None) -> Extraction:
-    """Return an empty extraction with a finding about how the process ended."""
-    kind = next(kind for failed, kind in _FAILURES if isinstance(failure, failed))
+    """Return an empty extraction whose finding describes *failure*; *media_type* is that of its document."""
+    kind = next(kind for error_type, kind in _FAILURE_KINDS if isinstance(failure, error_type))
     reading = Reading(media_type or "", findings=(Finding(kind, str(failure)),))
     return Extraction(reading, ())
 
@@ -173,20 +178,20 @@ def failed_extraction(failure: WorkerError, media_type: str | None) -> Extractio
 T = TypeVar("T")
 S = TypeVar("S")
 
-#: A module-level function that converts a part and its extraction; None for a part that is no member.
+#: A module-level function that converts a part and its extraction to a result. A part that is no member has None.
 Make = Callable[[Any, Extraction | None], S]
 
 #: The sizes at which a batch is full. A PDF takes about `_PDF_WEIGHT` times longer than a text of its size.
 BATCH_BYTES = 2**18
 BATCH_DOCUMENTS = 64
 _PDF_WEIGHT = 16
-#: Batches under way per process at most: one being read, the others waiting.
-AHEAD = 3
+#: Maximum number of batches under way for each process: one is read, the others wait.
+BATCHES_PER_PROCESS = 3
 
 
 @dataclass(frozen=True, slots=True)
 class ReadMembers(Generic[S]):
-    """Reads members within the time limit of a document, and applies *make* to each with its extraction."""
+    """Reads members within the time limit of a document, and converts each with its extraction by *make*."""
 
     make: Make[S]
     with_links: bool
@@ -194,22 +199,23 @@ class ReadMembers(Generic[S]):
 
     @property
     def returns(self) -> Any:
-        """The return type of a call (`extractors.processes.codec.result_type`)."""
+        """The type of the results of a call (`extractors.processes.codec.result_type`)."""
         return list[result_type(self.make)]  # type: ignore[misc]
 
     def __call__(self, members: Sequence[ArchiveMember]) -> list[S]:
         """Return the result of `make` for each of *members*; one that takes too long is read only partly."""
-        read = partial(extraction_in_time, with_links=self.with_links, declared=self.declared)
-        return [self.make(member, read(member)) for member in members]
+        extract = partial(extraction_in_time, with_links=self.with_links, declared=self.declared)
+        return [self.make(member, extract(member)) for member in members]
 
 
 class PartReader(Generic[S]):
-    """Reads parts in batches in the processes of an executor, and applies *make*, a module-level function, to each.
+    """Reads parts in batches in the processes of *executor*, and converts each with its extraction by *make*.
 
-    A part is a member to read, or anything else, which *make* gets without an extraction. *read_here* is tried for
-    every member first. If *reads_few_here*, a first and only batch of small documents is read in this process.
+    A part is a member to read, or anything else, which has no extraction. *read_here* reads a member in this process,
+    or returns None if another process must read it. If *reads_few_inline*, a single batch of small documents is read in
+    this process, too. *with_links* and *declared* are those of `extraction_of`.
 
-    If a process dies over a batch, each member of it is read alone. *read* replaces the function that reads a batch.
+    If a process dies over a batch, each member of it is read alone. *read* replaces `ReadMembers` for the batches.
     """
 
     def __init__(
@@ -220,7 +226,7 @@ class PartReader(Generic[S]):
         *,
         with_links: bool = False,
         declared: Declared = NOTHING_DECLARED,
-        reads_few_here: bool = False,
+        reads_few_inline: bool = False,
         read: Callable[[Sequence[ArchiveMember]], list[S]] | None = None,
     ) -> None:
         self._executor = executor
@@ -228,113 +234,121 @@ class PartReader(Generic[S]):
         self._read_here = read_here
         self._with_links = with_links
         self._declared = declared
-        self._reads_few_here = reads_few_here
+        self._reads_few_inline = reads_few_inline
         self._read = read or ReadMembers(make, with_links, declared)
         self.has_started = False
         """True if any member was sent to a process."""
-        self._ahead: deque[tuple[list[S | None], list[ArchiveMember], Future[list[S]] | None]] = deque()
-        """For each batch under way: the results made here, the members left, and their future if they were sent."""
+        self._batches: deque[tuple[list[S | None], list[ArchiveMember], Future[list[S]] | None]] = deque()
+        """The batches under way: the results by part (None if missing), the members without one, and their future (None
+        if they were not sent)."""
 
     def results(self, parts: Iterable[Any], weight: Callable[[Any], int]) -> Iterator[list[S]]:
-        """Yield the results of *parts*, batch by batch, in order."""
+        """Yield the results of *parts*, batch by batch, in order; *weight* returns the weight of a part in bytes."""
         for batch in batches(parts, weight):
-            here = [self._result_here(part) for part in batch]
-            left = [part for part, result in zip(batch, here, strict=True) if result is None]
-            begun = None
-            if left and (self.has_started or not (self._reads_few_here and _is_too_small(batch, left))):
+            inline_results = [self._inline_result(part) for part in batch]
+            remaining_members = [part for part, result in zip(batch, inline_results, strict=True) if result is None]
+            future = None
+            if remaining_members and (
+                self.has_started or not (self._reads_few_inline and _is_too_small(batch, remaining_members))
+            ):
                 self.has_started = True
-                begun = self._executor.submit(self._read, left)
-            self._ahead.append((here, left, begun))
-            while self._ahead:
-                first = self._ahead[0][2]
-                is_done = first is None or first.done()  # or it will be read here
-                if not is_done and len(self._ahead) <= self._executor.jobs * AHEAD:
+                future = self._executor.submit(self._read, remaining_members)
+            self._batches.append((inline_results, remaining_members, future))
+            while self._batches:
+                first_future = self._batches[0][2]
+                is_done = first_future is None or first_future.done()  # or it will be read here
+                if not is_done and len(self._batches) <= self._executor.jobs * BATCHES_PER_PROCESS:
                     break
-                yield self._next()
-        while self._ahead:
-            yield self._next()
+                yield self._next_results()
+        while self._batches:
+            yield self._next_results()
 
     def completed_results(self) -> Iterator[list[S]]:
         """Yield the results that are complete but not yet yielded, after an interruption."""
-        for here, left, begun in self._ahead:
-            if left and (begun is None or not begun.done() or begun.exception() is not None):
+        for inline_results, remaining_members, future in self._batches:
+            if remaining_members and (future is None or not future.done() or future.exception() is not None):
                 return
-            yield _in_order(here, begun.result() if begun is not None else [])
+            yield _merged_results(inline_results, future.result() if future is not None else [])
 
-    def failed(self, member: ArchiveMember, failure: WorkerError) -> S:
-        """Return the result for a document whose process ended, with the reason as its finding."""
+    def failed_result(self, member: ArchiveMember, failure: WorkerError) -> S:
+        """Return the result for *member*, whose process ended; a finding of its extraction describes *failure*."""
         return self._make(member, extraction_of_member(failed_extraction(failure, member.media_type), member))
 
-    def _result_here(self, part: Any) -> S | None:
-        """Return the result for a part that needs no other process, or None."""
+    def _inline_result(self, part: Any) -> S | None:
+        """Return the result for *part*; None if it needs another process."""
         if not isinstance(part, ArchiveMember):
             return self._make(part, None)
         extraction = self._read_here(part)
         return None if extraction is None else self._make(part, extraction)
 
-    def _next(self) -> list[S]:
-        here, left, begun = self._ahead[0]
-        results = _in_order(here, self._results(left, begun))
-        self._ahead.popleft()  # only now, so that an interrupt can't lose it
+    def _next_results(self) -> list[S]:
+        inline_results, remaining_members, future = self._batches[0]
+        results = _merged_results(inline_results, self._results_of(remaining_members, future))
+        self._batches.popleft()  # only now, so that an interrupt can't lose it
         return results
 
-    def _results(self, members: list[ArchiveMember], begun: Future[list[S]] | None) -> list[S]:
-        if begun is None:
-            return [result for member in members for result in self._read_small(member)]
+    def _results_of(self, members: list[ArchiveMember], future: Future[list[S]] | None) -> list[S]:
+        if future is None:
+            return [result for member in members for result in self._results_of_small(member)]
         try:
-            return begun.result()
+            return future.result()
         except WorkerError as failure:
             if len(members) == 1:
-                return [self.failed(members[0], failure)]
-        alone = [([member], self._executor.submit(self._read, [member])) for member in members]
-        return [result for member, reading in alone for result in self._results(member, reading)]
+                return [self.failed_result(members[0], failure)]
+        single_futures = [([member], self._executor.submit(self._read, [member])) for member in members]
+        return [
+            result for member, single_future in single_futures for result in self._results_of(member, single_future)
+        ]
 
-    def _read_small(self, member: ArchiveMember) -> list[S]:
+    def _results_of_small(self, member: ArchiveMember) -> list[S]:
         extraction = inline_extraction(member, with_links=self._with_links, declared=self._declared)
         if extraction is not None:
             return [self._make(member, extraction)]
         self.has_started = True
-        return self._results([member], self._executor.submit(self._read, [member]))
+        return self._results_of([member], self._executor.submit(self._read, [member]))
 
 
-def _is_too_small(batch: Sequence[Any], left: Iterable[ArchiveMember]) -> bool:
-    """Return True if a batch is too small for a process: not full, and only short texts and pages are *left* of it."""
+def _is_too_small(batch: Sequence[Any], remaining_members: Iterable[ArchiveMember]) -> bool:
+    """Return True if *batch* is not full, and its *remaining_members* are small enough for this process."""
     is_full = sum(map(part_weight, batch)) >= BATCH_BYTES or len(batch) >= BATCH_DOCUMENTS
-    return not is_full and all(map(may_stay_inline, left))
+    return not is_full and all(map(may_stay_inline, remaining_members))
 
 
-def _in_order(here: Iterable[S | None], of_left: Iterable[S]) -> list[S]:
-    """Return the results of a batch in order: those made *here*, and those of the items left."""
-    following = iter(of_left)
-    return [next(following) if result is None else result for result in here]
+def _merged_results(inline_results: Iterable[S | None], remaining_results: Iterable[S]) -> list[S]:
+    """Return *inline_results* with each None replaced by the next of *remaining_results*."""
+    remaining = iter(remaining_results)
+    return [next(remaining) if result is None else result for result in inline_results]
 
 
 def run_batches(
-    executor: WorkerExecutor, work: Callable[[list[T]], S], batched: Iterable[list[T]], here: Callable[[list[T]], S]
+    executor: WorkerExecutor,
+    work: Callable[[list[T]], S],
+    item_batches: Iterable[list[T]],
+    work_here: Callable[[list[T]], S],
 ) -> Iterator[S]:
-    """Yield the result of *work* for each batch, in order, with several batches under way in *executor*.
+    """Yield the result of *work* for each of *item_batches*, in order, with several under way in *executor*.
 
-    If a process is killed over a batch, *here* does the work in this process, so that no row is lost.
+    If a process is killed over a batch, *work_here* does the same in this process, without loss of a row.
     """
-    ahead: deque[tuple[list[T], Future[S]]] = deque()
+    batches_under_way: deque[tuple[list[T], Future[S]]] = deque()
 
-    def first() -> S:
-        batch, begun = ahead.popleft()
+    def first_result() -> S:
+        batch, future = batches_under_way.popleft()
         try:
-            return begun.result()
+            return future.result()
         except (WorkerDied, WorkerOutOfMemory, WorkerTimeout):
-            return here(batch)
+            return work_here(batch)
 
-    for batch in batched:
-        ahead.append((batch, executor.submit(work, batch)))
-        if len(ahead) > executor.jobs * AHEAD:
-            yield first()
-    while ahead:
-        yield first()
+    for batch in item_batches:
+        batches_under_way.append((batch, executor.submit(work, batch)))
+        if len(batches_under_way) > executor.jobs * BATCHES_PER_PROCESS:
+            yield first_result()
+    while batches_under_way:
+        yield first_result()
 
 
 def batches(items: Iterable[T], weight: Callable[[T], int]) -> Iterator[list[T]]:
-    """Yield *items* in lists of `BATCH_DOCUMENTS` items, or fewer if their *weight* reaches `BATCH_BYTES`.
+    """Yield *items* in lists of `BATCH_DOCUMENTS` items, or fewer if the sum of *weight* over them is `BATCH_BYTES`.
 
     >>> [len(batch) for batch in batches(["a"] * 100, len)]
     [64, 36]
@@ -352,7 +366,7 @@ def batches(items: Iterable[T], weight: Callable[[T], int]) -> Iterator[list[T]]
 
 
 def part_weight(part: object) -> int:
-    """Return the weight of a document, in bytes of text; 0 for anything else."""
+    """Return the weight of a member: the bytes of a text that takes as long to read. 0 for any other part."""
     if not isinstance(part, ArchiveMember):
         return 0
     return len(part.data) * (_PDF_WEIGHT if b"%PDF-" in part.data[:1024] else 1)

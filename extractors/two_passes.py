@@ -72,7 +72,7 @@ def parts_reader(
     read: Callable[[Sequence[ArchiveMember]], list[S]] | None = None,
 ) -> PartReader[S]:
     """Return the reader of a first pass, without links; short texts without an ARK are read in this process."""
-    return PartReader(executor, make, extraction_of_short_text, declared=declared, reads_few_here=True, read=read)
+    return PartReader(executor, make, extraction_of_short_text, declared=declared, reads_few_inline=True, read=read)
 
 
 def document_of(part: Part, extraction: Extraction | None) -> Document:

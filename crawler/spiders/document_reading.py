@@ -178,7 +178,7 @@ class DocumentReader:
             try:
                 read = await asyncio.wrap_future(begun)
             except WorkerError as failure:
-                read = [reading.failed(part, failure) for part in source.parts()]
+                read = [reading.failed_result(part, failure) for part in source.parts()]
             for part in read:
                 yield part
             return

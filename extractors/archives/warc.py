@@ -133,13 +133,11 @@ def _record(fields: Fields, stream: Lookahead, budget: SizeBudget, keep_bytes: i
     if not is_cut and len(block) == length and _is_at_boundary(stream):
         return WarcRecord(fields, block)
     following_bytes = stream.peek(_BEGINNING_BYTES)
-    swallowed_record = (
-        None if is_cut and _has_warc_payload(block) else _SWALLOWED_RECORD.search(block + following_bytes)
-    )
-    if swallowed_record and swallowed_record.start() < len(block):
-        next_record = block[swallowed_record.start() :]
+    inner_record = None if is_cut and _has_warc_payload(block) else _SWALLOWED_RECORD.search(block + following_bytes)
+    if inner_record and inner_record.start() < len(block):
+        next_record = block[inner_record.start() :]
         stream.unread(next_record[: budget.spend_bytes(len(next_record))])
-        own_block = block[: swallowed_record.start()].rstrip(b"\r\n")
+        own_block = block[: inner_record.start()].rstrip(b"\r\n")
         return WarcRecord(fields, own_block, damage="the record claims more bytes than it has")
     if is_cut:
         stream.skip(length - keep_bytes)

@@ -25,7 +25,7 @@ def to_json(value: Any) -> bytes:
 
 
 def to_plain(value: Any) -> Any:
-    """Return *value* as plain data for `from_plain`."""
+    """Return *value* as dictionaries, lists, strings and numbers, from which `from_plain` builds it again."""
     return _converter().unstructure(value)
 
 
@@ -57,9 +57,7 @@ def from_plain(data: Any, kind: type[T]) -> T:
 
 
 def result_type(function: Callable[..., Any]) -> Any:
-    """Return the return type of *function*, by its signature or its attribute `returns`.
-
-    `Any` (any JSON value) if neither gives it.
+    """Return the return type of *function*, by its signature or its attribute `returns`; `Any` if it has neither.
 
     >>> result_type(int), result_type(partial(to_json, 1)), result_type(len)
     (<class 'int'>, <class 'bytes'>, typing.Any)

@@ -46,14 +46,14 @@ def _apply_measures() -> frozenset[SandboxMeasure]:
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0:
         return frozenset()
-    done = set()
+    measures = set()
     with suppress(OSError):
         _restrict_files(libc)
-        done.add(SandboxMeasure.LANDLOCK)
+        measures.add(SandboxMeasure.LANDLOCK)
     with suppress(OSError):
         _filter_calls(libc)
-        done.add(SandboxMeasure.SECCOMP)
-    return frozenset(done)
+        measures.add(SandboxMeasure.SECCOMP)
+    return frozenset(measures)
 
 
 def _check_result(result: int) -> int:
@@ -72,27 +72,31 @@ _WRITE_FILE, _READ_FILE, _READ_DIR = 1 << 1, 1 << 2, 1 << 3
 #: Number of file rights in each version of the interface; the first version has 13.
 _FILE_RIGHTS = {1: 13, 2: 14, 3: 15, 4: 15}
 _ALL_FILE_RIGHTS = 16
-_TCP = 0b11
+_TCP_RIGHTS = 0b11
 _ABSTRACT_SOCKETS_AND_SIGNALS = 0b11
 
 
 def _restrict_files(libc: ctypes.CDLL) -> None:
-    """Allow reading of the paths of `_readable` only, and no writing. Raises OSError."""
+    """Allow this process to read the paths of `_readable_paths` only, and to write none. Raises OSError."""
     version = _check_result(libc.syscall(_CREATE_RULESET, None, 0, _VERSION))
     rights = (1 << _FILE_RIGHTS.get(version, _ALL_FILE_RIGHTS)) - 1
-    handled = [rights, *([_TCP] if version >= 4 else []), *([_ABSTRACT_SOCKETS_AND_SIGNALS] if version >= 6 else [])]
-    attributes = struct.pack(f"={len(handled)}Q", *handled)
+    handled_rights = [
+        rights,
+        *([_TCP_RIGHTS] if version >= 4 else []),
+        *([_ABSTRACT_SOCKETS_AND_SIGNALS] if version >= 6 else []),
+    ]
+    attributes = struct.pack(f"={len(handled_rights)}Q", *handled_rights)
     rules = _check_result(libc.syscall(_CREATE_RULESET, attributes, len(attributes), 0))
     try:
-        for path in _readable():
-            _allow(libc, rules, path, _READ_FILE | _READ_DIR)
-        _allow(libc, rules, Path(os.devnull), _READ_FILE | _WRITE_FILE)
+        for path in _readable_paths():
+            _allow_path(libc, rules, path, _READ_FILE | _READ_DIR)
+        _allow_path(libc, rules, Path(os.devnull), _READ_FILE | _WRITE_FILE)
         _check_result(libc.syscall(_RESTRICT_SELF, rules, 0))
     finally:
         os.close(rules)
 
 
-def _allow(libc: ctypes.CDLL, rules: int, path: Path, rights: int) -> None:
+def _allow_path(libc: ctypes.CDLL, rules: int, path: Path, rights: int) -> None:
     try:
         descriptor = os.open(path, os.O_PATH | os.O_CLOEXEC)
     except OSError:  # missing
@@ -104,12 +108,14 @@ def _allow(libc: ctypes.CDLL, rules: int, path: Path, rights: int) -> None:
         os.close(descriptor)
 
 
-def _readable() -> Iterator[Path]:
+def _readable_paths() -> Iterator[Path]:
     """Yield the paths of modules, shared libraries, fonts, time zones and media types, which are read on first use."""
-    own = {*sysconfig.get_paths().values(), str(Path(__file__).parents[2]), *filter(os.path.isabs, sys.path)}
-    shared = ("/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/local/lib", "/etc/ld.so.cache")
-    data = ("/usr/share/fonts", "/usr/local/share/fonts", "/usr/share/zoneinfo", "/dev/urandom")
-    for path in sorted({*own, *shared, *data, *map(str, mimetypes.knownfiles), "/sys/devices/system/cpu"}):
+    python_paths = {*sysconfig.get_paths().values(), str(Path(__file__).parents[2]), *filter(os.path.isabs, sys.path)}
+    library_paths = ("/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/local/lib", "/etc/ld.so.cache")
+    data_paths = ("/usr/share/fonts", "/usr/local/share/fonts", "/usr/share/zoneinfo", "/dev/urandom")
+    for path in sorted(
+        {*python_paths, *library_paths, *data_paths, *map(str, mimetypes.knownfiles), "/sys/devices/system/cpu"}
+    ):
         if Path(path) not in (Path("/"), Path("/etc"), Path.home()):
             yield Path(path)
 
@@ -118,14 +124,14 @@ def _readable() -> Iterator[Path]:
 
 _PR_SET_SECCOMP, _MODE_FILTER = 22, 2
 _ALLOW, _REFUSE = 0x7FFF0000, 0x00050000 | 1  # SECCOMP_RET_ERRNO with EPERM
-_LOAD, _IS_EQUAL, _IS_AT_LEAST, _RETURN = 0x20, 0x15, 0x35, 0x06
-_CALL_AT, _ARCHITECTURE_AT = 0, 4  # offsets in struct seccomp_data
-_X32 = 0x40000000  # calls of x32, under the same architecture as those of x86-64
+_LOAD, _JUMP_IF_EQUAL, _JUMP_IF_AT_LEAST, _RETURN = 0x20, 0x15, 0x35, 0x06
+_CALL_OFFSET, _ARCHITECTURE_OFFSET = 0, 4  # offsets in struct seccomp_data
+_FIRST_X32_CALL = 0x40000000  # calls of x32, under the same architecture as those of x86-64
 
 #: The kernel's number of the architecture, and the calls refused there: socket, socketpair, connect, accept, bind,
 #: listen and accept4; execve and execveat; ptrace, process_vm_readv and process_vm_writev; io_uring, which can open
 #: sockets, too; and calls that inspect memory (userfaultfd, bpf, perf_event_open).
-_REFUSED: Mapping[str, tuple[int, tuple[int, ...]]] = {
+_REFUSED_CALLS: Mapping[str, tuple[int, tuple[int, ...]]] = {
     "x86_64": (0xC000003E, (41, 53, 42, 43, 49, 50, 288, 59, 322, 101, 310, 311, 425, 426, 427, 323, 321, 298)),
     "aarch64": (0xC00000B7, (198, 199, 203, 202, 200, 201, 242, 221, 281, 117, 270, 271, 425, 426, 427, 282, 280, 241)),
 }
@@ -136,28 +142,31 @@ class _Program(ctypes.Structure):
 
 
 def _filter_calls(libc: ctypes.CDLL) -> None:
-    """Refuse some system calls from now on. Raises OSError."""
-    refused = _REFUSED.get(platform.machine())
-    if refused is None or sys.maxsize < 2**32:
+    """Refuse the calls of `_REFUSED_CALLS` to this process from now on. Raises OSError."""
+    refused_calls = _REFUSED_CALLS.get(platform.machine())
+    if refused_calls is None or sys.maxsize < 2**32:
         raise OSError("this architecture's calls are not known here")
-    architecture, calls = refused
+    architecture, calls = refused_calls
     # Calls of another architecture, of x32 or among these are refused, all others allowed.
-    steps = b"".join(
+    instructions = b"".join(
         (
-            _step(_LOAD, _ARCHITECTURE_AT),
-            _step(_IS_EQUAL, architecture, over=1),
-            _step(_RETURN, _REFUSE),
-            _step(_LOAD, _CALL_AT),
-            _step(_IS_AT_LEAST, _X32, over_unless=1),
-            _step(_RETURN, _REFUSE),
-            *(_step(_IS_EQUAL, call, over_unless=1) + _step(_RETURN, _REFUSE) for call in calls),
-            _step(_RETURN, _ALLOW),
+            _instruction(_LOAD, _ARCHITECTURE_OFFSET),
+            _instruction(_JUMP_IF_EQUAL, architecture, skip_if_true=1),
+            _instruction(_RETURN, _REFUSE),
+            _instruction(_LOAD, _CALL_OFFSET),
+            _instruction(_JUMP_IF_AT_LEAST, _FIRST_X32_CALL, skip_if_false=1),
+            _instruction(_RETURN, _REFUSE),
+            *(_instruction(_JUMP_IF_EQUAL, call, skip_if_false=1) + _instruction(_RETURN, _REFUSE) for call in calls),
+            _instruction(_RETURN, _ALLOW),
         )
     )
-    program = _Program(len(steps) // 8, steps)
+    program = _Program(len(instructions) // 8, instructions)
     _check_result(libc.prctl(_PR_SET_SECCOMP, _MODE_FILTER, ctypes.byref(program), 0, 0))
 
 
-def _step(code: int, value: int, *, over: int = 0, over_unless: int = 0) -> bytes:
-    """Return one instruction (struct sock_filter); a comparison skips *over* or *over_unless* steps by its result."""
-    return struct.pack("=HBBI", code, over, over_unless, value)
+def _instruction(code: int, value: int, *, skip_if_true: int = 0, skip_if_false: int = 0) -> bytes:
+    """Return an instruction of a filter (struct sock_filter).
+
+    A comparison with *value* skips the next *skip_if_true* instructions if it holds, else the next *skip_if_false*.
+    """
+    return struct.pack("=HBBI", code, skip_if_true, skip_if_false, value)

@@ -60,8 +60,8 @@ _ENVIRONMENT = frozenset({"HOME", "PYTHONHOME", "LD_LIBRARY_PATH", "DYLD_LIBRARY
 _LENGTH = struct.Struct("!Q")
 #: Before each answer: its length, whether it is an exception, and whether it is the last one.
 _ANSWER = struct.Struct("!Q??")
-#: The process may use this many times the CPU time of one call, a limit it can't lift; it is replaced before.
-_CALLS_CPU = 4
+#: The ratio of the CPU time of a process, a limit it can't lift, to that of one call. It is replaced before.
+_CPU_RATIO = 4
 
 #: The exit status of a process without memory, which may be unable to send a message.
 _OUT_OF_MEMORY = errno.ENOMEM
@@ -97,13 +97,13 @@ class WorkerOutOfMemory(WorkerError):
 _shared: dict[str, Any] = {}
 
 
-def shared_values(values: Mapping[str, Any]) -> bytes:
-    """Return the message that shares *values* with processes, pickled once for all of them."""
-    return _pickled((_receive_shared, (values,), {}))
+def sharing_message(values: Mapping[str, Any]) -> bytes:
+    """Return the message that shares *values* (by name) with a process, for `Worker.share`."""
+    return _pickle_value((_receive_shared, (values,), {}))
 
 
-def _pickled(value: Any) -> bytes:
-    """Return *value* as it is sent to a process. Raises TypeError for a value that cannot be sent."""
+def _pickle_value(value: Any) -> bytes:
+    """Return *value* as a pickle, to send it to a process. Raises TypeError for a value that can't be pickled."""
     try:
         return pickle.dumps(value)
     # Which of them depends on the version of Python.
@@ -116,14 +116,14 @@ def _receive_shared(values: Mapping[str, Any]) -> None:
 
 
 def shared_value(name: str) -> Any:
-    """Return a value that the parent shares with this process. Raises KeyError for an unknown name."""
+    """Return the value that the parent shares with this process as *name*. Raises KeyError for an unknown name."""
     return _shared[name]
 
 
 class Worker(Generic[P, R]):
-    """Runs calls of an importable function in a process of its own, restarted after each death.
+    """Runs calls of *function*, an importable one, in a process of its own, restarted after each death.
 
-    Threads may share it; their calls take turns.
+    The limits are those of one call. Threads may share a worker; their calls take turns.
 
     >>> with Worker(int, timeout_s=30) as worker:
     ...     worker.call("42")
@@ -134,16 +134,16 @@ class Worker(Generic[P, R]):
         self, function: Callable[P, R], *, timeout_s: float = 60.0, memory_bytes: int = 2 * 2**30, cpu_s: int = 60
     ) -> None:
         # Raises TypeError here, not at the first call, if it can't be pickled by reference.
-        _pickled(function)
+        _pickle_value(function)
         self._function = function
         self._timeout_s = timeout_s
         self._memory_bytes = memory_bytes
         self._cpu_s = cpu_s
         self._child: _Child | None = None
-        self._shared = self._sent = b""
+        self._shared_message = self._sent_message = b""
         """The message with the current shared values, and the one that the process has received."""
         self._is_closed = False
-        self._turn = threading.Lock()
+        self._call_lock = threading.Lock()
 
     def __enter__(self) -> Self:
         return self
@@ -152,7 +152,7 @@ class Worker(Generic[P, R]):
         self.close()
 
     def call(self, *args: P.args, **kwargs: P.kwargs) -> R:
-        """Return the result of the function for these arguments; raises a `WorkerError` if there is none.
+        """Return the result of the worker's function for these arguments; raises a `WorkerError` if there is none.
 
         Starting the process and importing the function don't count towards the timeout.
         """
@@ -160,83 +160,83 @@ class Worker(Generic[P, R]):
         return result
 
     def call_other(self, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
-        """Return the result of another importable function, in the same way.
+        """Return the result of *function*, another importable one; raises a `WorkerError` if there is none.
 
-        If the process is killed from outside, the call is repeated once in a new one: when memory runs out, the system
-        kills the largest process, whichever is at fault.
+        If the process is killed from outside, the call is repeated once in a new process: when memory runs out, the
+        system kills the largest process, whichever is at fault.
         """
-        message, returns = _pickled((function, args, kwargs)), result_type(function)
-        with self._turn:
+        message, return_type = _pickle_value((function, args, kwargs)), result_type(function)
+        with self._call_lock:
             try:
-                return self._call_once(message, returns)
+                return self._call_once(message, return_type)
             except WorkerKilled:
                 if self._is_closed:
                     raise
-                return self._call_once(message, returns)
+                return self._call_once(message, return_type)
 
-    def _call_once(self, message: bytes, returns: Any) -> Any:
+    def _call_once(self, message: bytes, return_type: Any) -> Any:
         if self._child is not None and self._child.process.poll() is not None:
             self._end_child()
         if self._child is None:
-            self._child, self._sent = _Child(self._memory_bytes, self._cpu_s), b""
+            self._child, self._sent_message = _Child(self._memory_bytes, self._cpu_s), b""
             if self._is_closed:  # checked only now, when `close` can see the child
                 self._end_child()
                 raise WorkerDied("the worker is closed")
             if PLUGIN_FORMATS:
-                self._exchange(_pickled((add_formats, (PLUGIN_FORMATS,), {})), _START_TIMEOUT_S, None)
-            self._exchange(_pickled((callable, (self._function,), {})), _START_TIMEOUT_S, bool)
-        if (shared := self._shared) is not self._sent:
-            self._exchange(shared, _START_TIMEOUT_S, None)
-            self._sent = shared
-        return self._exchange(message, self._timeout_s, returns)
+                self._exchange(_pickle_value((add_formats, (PLUGIN_FORMATS,), {})), _START_TIMEOUT_S, None)
+            self._exchange(_pickle_value((callable, (self._function,), {})), _START_TIMEOUT_S, bool)
+        if (shared_message := self._shared_message) is not self._sent_message:
+            self._exchange(shared_message, _START_TIMEOUT_S, None)
+            self._sent_message = shared_message
+        return self._exchange(message, self._timeout_s, return_type)
 
-    def share(self, values: bytes) -> None:
-        """Share *values* (from `shared_values`) with the process for the next calls, which read them by `shared_value`."""
-        self._shared = values
+    def share(self, message: bytes) -> None:
+        """Send *message* (of `sharing_message`) before the next call; functions read its values by `shared_value`."""
+        self._shared_message = message
 
     def close(self) -> None:
         """End the process. A call that is under way in another thread, and each later call, raises `WorkerDied`."""
         self._is_closed = True
-        if not self._turn.acquire(blocking=False):
+        if not self._call_lock.acquire(blocking=False):
             child = self._child
             if child is not None:
                 child.process.kill()
-            self._turn.acquire()
+            self._call_lock.acquire()
         try:
             self._end_child()
         finally:
-            self._turn.release()
+            self._call_lock.release()
 
-    def _exchange(self, message: bytes, timeout_s: float, returns: Any) -> Any:
-        """Return the child's result for *message*, of the type *returns*; an error ends the child."""
+    def _exchange(self, message: bytes, timeout_s: float, return_type: Any) -> Any:
+        """Return the child's result for *message*, a value of *return_type*. Raises WorkerError, and ends the child."""
         child = self._child
         assert child is not None
         try:
             answer, has_raised, is_last = child.answer(message, timeout_s, self._memory_bytes)
-            outcome = from_json(answer, tuple[str, str] if has_raised else returns)
+            result = from_json(answer, tuple[str, str] if has_raised else return_type)
         except ValueError as error:  # the answer is not of the return type
             child.process.kill()
             self._end_child()
             raise WorkerError(f"ValueError: {error}") from None
         except (EOFError, OSError):
             status = self._end_child()
-            if child.timed_out:
+            if child.is_timed_out:
                 raise WorkerTimeout(f"no answer within {timeout_s:g} s") from None
             if status == _OUT_OF_MEMORY:
                 raise WorkerOutOfMemory(f"wanted more than {self._memory_bytes} bytes") from None
             if status == -signal.SIGXCPU:
                 raise WorkerTimeout(f"no answer within {self._cpu_s} s of CPU time") from None
-            died = WorkerKilled if status == -signal.SIGKILL else WorkerDied
-            raise died(_exit_reason(status)) from None
+            error_type = WorkerKilled if status == -signal.SIGKILL else WorkerDied
+            raise error_type(_exit_reason(status)) from None
         except BaseException:  # for example Ctrl-C; the next call must not receive this answer
             child.process.kill()
             self._end_child()
             raise
-        if child.timed_out or is_last:  # killed just after its answer, or near its CPU limit
+        if child.is_timed_out or is_last:  # killed just after its answer, or near its CPU limit
             self._end_child()
         if has_raised:
-            raise WorkerError("{}: {}".format(*outcome))
-        return outcome
+            raise WorkerError("{}: {}".format(*result))
+        return result
 
     def _end_child(self) -> int | None:
         child, self._child = self._child, None
@@ -259,26 +259,26 @@ class WorkerExecutor(Executor):
             Worker(callable, timeout_s=timeout_s, memory_bytes=memory_bytes, cpu_s=cpu_s) for _ in range(jobs)
         ]
         #: Last in, first out: a process that has been started is used first.
-        self._free: queue.LifoQueue[Worker[..., bool]] = queue.LifoQueue()
+        self._free_workers: queue.LifoQueue[Worker[..., bool]] = queue.LifoQueue()
         for worker in self._workers:
-            self._free.put(worker)
+            self._free_workers.put(worker)
         self._threads = ThreadPoolExecutor(jobs, thread_name_prefix="worker")
-        self._values: dict[str, Any] = {}
+        self._shared_values: dict[str, Any] = {}
 
     def share(self, name: str, value: Any) -> None:
-        """Share *value* with each process, for functions to read by `shared_value`; it is sent once, before the next call."""
-        if self._values.get(name) is value:
+        """Share *value* with all processes, before their next calls; functions read it by ``shared_value(name)``."""
+        if self._shared_values.get(name) is value:
             return
-        self._values = {**self._values, name: value}
-        values = shared_values(self._values)
+        self._shared_values = {**self._shared_values, name: value}
+        message = sharing_message(self._shared_values)
         for worker in self._workers:
-            worker.share(values)
+            worker.share(message)
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         self.shutdown(cancel_futures=kind is not None)
 
     def submit(self, fn: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> Future[R]:
-        """Run an importable function in one of the processes; its result returns as plain data."""
+        """Call *fn*, an importable function, in one of the processes; return the future of its result."""
         return self._threads.submit(self._call, fn, args, kwargs)
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
@@ -291,19 +291,19 @@ class WorkerExecutor(Executor):
             worker.close()
 
     def _call(self, fn: Callable[..., R], args: Any, kwargs: Any) -> R:
-        worker = self._free.get()  # never blocks: there are as many processes as threads
+        worker = self._free_workers.get()  # never blocks: there are as many processes as threads
         try:
             result: R = worker.call_other(fn, *args, **kwargs)
             return result
         finally:
-            self._free.put(worker)
+            self._free_workers.put(worker)
 
 
 class _Child:
-    """The process and the pipes to it, in the parent."""
+    """The process of a worker and the pipes to it, as its parent has them."""
 
     def __init__(self, memory_bytes: int, cpu_s: int) -> None:
-        self.timed_out = False
+        self.is_timed_out = False
         path = json.dumps([_HOME, *sys.path])
         command = [sys.executable, "-P", "-c", _PROGRAM, path, str(memory_bytes), str(cpu_s)]
         environment = {name: value for name, value in os.environ.items() if name in _ENVIRONMENT}
@@ -316,13 +316,13 @@ class _Child:
         )
 
     def answer(self, message: bytes, timeout_s: float, most_bytes: int) -> tuple[bytes, bool, bool]:
-        """Return the answer to *message*, True if it is an exception, and True if it is the child's last.
+        """Return the encoded answer to *message*, True if it is an exception, and True if it is the child's last.
 
         Raises EOFError or OSError if the child dies before it answers, and ValueError for an answer over *most_bytes*.
         """
         assert self.process.stdin is not None
         assert self.process.stdout is not None
-        timer = threading.Timer(timeout_s, self._time_out)
+        timer = threading.Timer(timeout_s, self._kill_at_timeout)
         timer.daemon = True
         timer.start()
         try:
@@ -337,8 +337,8 @@ class _Child:
             timer.cancel()
             timer.join()
 
-    def _time_out(self) -> None:
-        self.timed_out = True
+    def _kill_at_timeout(self) -> None:
+        self.is_timed_out = True
         self.process.kill()
 
     def exit_status(self) -> int | None:
@@ -358,7 +358,7 @@ class _Child:
 
 
 def _exit_reason(status: int | None) -> str:
-    """Return a phrase for an exit status.
+    """Return a phrase for an exit status, where a negative one is that of a signal.
 
     >>> _exit_reason(-signal.SIGABRT), _exit_reason(3)
     ('killed by SIGABRT', 'exited with status 3')
@@ -375,24 +375,24 @@ def serve() -> None:
     """Answer calls until the parent closes its pipe or is gone: the main loop of the process."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     memory_bytes, cpu_s = (int(argument) for argument in sys.argv[2:4])
-    asked, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
-    nothing = os.open(os.devnull, os.O_RDONLY)
-    os.dup2(nothing, 0)
-    os.close(nothing)
+    call_pipe, answer_pipe = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
+    null_device = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(null_device, 0)
+    os.close(null_device)
     os.dup2(2, 1)  # output of a parser must not mix with the answers
     confine()  # before any other thread, which it would not confine
     messages: queue.SimpleQueue[bytes] = queue.SimpleQueue()
-    threading.Thread(target=_receive_calls, args=(asked, messages), daemon=True).start()
+    threading.Thread(target=_receive_calls, args=(call_pipe, messages), daemon=True).start()
     try:
         while True:
             message = messages.get()
             _limit_call(memory_bytes, cpu_s)
             answer, has_raised = _answer(message)
             # Last if the remaining CPU time isn't enough for another call.
-            is_last = sys.platform != "win32" and _cpu_used_s() + 2 * cpu_s > cpu_s * _CALLS_CPU
-            answers.write(_ANSWER.pack(len(answer), has_raised, is_last))
-            answers.write(answer)
-            answers.flush()
+            is_last = sys.platform != "win32" and _cpu_used_s() + 2 * cpu_s > cpu_s * _CPU_RATIO
+            answer_pipe.write(_ANSWER.pack(len(answer), has_raised, is_last))
+            answer_pipe.write(answer)
+            answer_pipe.flush()
     except MemoryError:
         os._exit(_OUT_OF_MEMORY)
     except OSError:
@@ -401,12 +401,12 @@ def serve() -> None:
         os._exit(end.code if isinstance(end.code, int) else int(end.code is not None))
 
 
-def _receive_calls(asked: IO[bytes], messages: queue.SimpleQueue[bytes]) -> None:
+def _receive_calls(call_pipe: IO[bytes], messages: queue.SimpleQueue[bytes]) -> None:
     """Read calls from the parent; end the process, even during a call, when the parent closes the pipe or is gone."""
     try:
         while True:
-            (size,) = _LENGTH.unpack(_read_exactly(asked, _LENGTH.size))
-            messages.put(_read_exactly(asked, size))
+            (size,) = _LENGTH.unpack(_read_exactly(call_pipe, _LENGTH.size))
+            messages.put(_read_exactly(call_pipe, size))
     except (EOFError, OSError):
         os._exit(0)
     except MemoryError:
@@ -421,21 +421,21 @@ def _read_exactly(pipe: IO[bytes], size: int) -> bytes:
 
 
 def _limit_call(memory_bytes: int, cpu_s: int) -> None:
-    """Limit the address space and the CPU time from now on; write no core file when a limit is reached."""
+    """Limit the address space of this process, and its CPU time from now on; a limit writes no core file."""
     if sys.platform == "win32":
         return
     cpu_end_s = _cpu_used_s() + cpu_s
     limits = {
         resource.RLIMIT_AS: (memory_bytes, memory_bytes),
-        resource.RLIMIT_CPU: (cpu_end_s, cpu_s * _CALLS_CPU),
+        resource.RLIMIT_CPU: (cpu_end_s, cpu_s * _CPU_RATIO),
         resource.RLIMIT_CORE: (0, 0),
     }
-    for kind, (soft, hard) in limits.items():
-        _, hard_now = resource.getrlimit(kind)
+    for limit, (soft, hard) in limits.items():
+        _, hard_now = resource.getrlimit(limit)
         if hard_now != resource.RLIM_INFINITY:
             hard = min(hard, hard_now)
         with contextlib.suppress(ValueError, OSError):  # macOS refuses to limit the address space
-            resource.setrlimit(kind, (min(soft, hard), hard))
+            resource.setrlimit(limit, (min(soft, hard), hard))
 
 
 def _cpu_used_s() -> int:
@@ -444,7 +444,7 @@ def _cpu_used_s() -> int:
 
 
 def _answer(message: bytes) -> tuple[bytes, bool]:
-    """Return the encoded result of a call, or the class and message of its exception, and True for an exception."""
+    """Return the encoded result of the call in *message*, or class and message of its exception, and True for these."""
     try:
         function, args, kwargs = pickle.loads(message)
         return to_json(function(*args, **kwargs)), False

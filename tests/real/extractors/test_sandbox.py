@@ -15,7 +15,7 @@ import pytest
 
 from extractors.extraction import extraction_of
 from extractors.processes import sandbox
-from extractors.processes.sandbox import _REFUSED, SandboxMeasure
+from extractors.processes.sandbox import _REFUSED_CALLS, SandboxMeasure
 from extractors.processes.worker import Worker, WorkerError
 
 LIBC = ctypes.CDLL(None, use_errno=True)
@@ -110,7 +110,9 @@ def outcome(worker: Worker[..., Any], function: Callable[[str], object], argumen
 
 def test_all_means_that_the_kernel_has_are_used(worker: Worker[..., Any]) -> None:
     expected = [SandboxMeasure.LANDLOCK] if LANDLOCK > 0 else []
-    expected += [SandboxMeasure.SECCOMP] if platform.machine() in _REFUSED and sys.platform.startswith("linux") else []
+    expected += (
+        [SandboxMeasure.SECCOMP] if platform.machine() in _REFUSED_CALLS and sys.platform.startswith("linux") else []
+    )
     assert worker.call() == expected
 
 
@@ -130,7 +132,7 @@ def test_a_parser_reads_and_writes_no_files_but_those_of_python(worker: Worker[.
     assert outcome(worker, head_of, os.__file__) == "done", "modules are read when they are needed"
 
 
-@pytest.mark.skipif(platform.machine() not in _REFUSED, reason="the calls of this architecture are not known")
+@pytest.mark.skipif(platform.machine() not in _REFUSED_CALLS, reason="the calls of this architecture are not known")
 def test_a_parser_reaches_no_network_and_starts_no_program(worker: Worker[..., Any]) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         server.settimeout(0.1)

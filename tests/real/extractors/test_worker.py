@@ -219,7 +219,7 @@ def test_closing_ends_a_call_that_is_under_way():
     worker.call("nothing")
     with ThreadPoolExecutor(1) as threads:
         call = threads.submit(worker.call, "sleep", LONG_S)
-        wait_until(worker._turn.locked, "a call")
+        wait_until(worker._call_lock.locked, "a call")
         worker.close()
         with pytest.raises(WorkerDied):
             call.result()
