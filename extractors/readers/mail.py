@@ -35,18 +35,18 @@ MOST_FIELD_CHARS = 4096
 PartReader = Callable[..., Reading]
 
 #: The separator between the messages of a mailbox: ``From ada@example.org Sun Nov 22 10:00:00 2026``.
-_BETWEEN = re.compile(rb"(?:\A|(?<=\n\r\n)|(?<=\n\n))From (?=[^\r\n]*[0-9]{2}:[0-9]{2})[^\r\n]*+\r?\n")
+_MESSAGE_SEPARATOR = re.compile(rb"(?:\A|(?<=\n\r\n)|(?<=\n\n))From (?=[^\r\n]*[0-9]{2}:[0-9]{2})[^\r\n]*+\r?\n")
 #: A quoted line of a message that begins like the separator.
 _QUOTED_FROM = re.compile(rb"^>(>*From )", re.MULTILINE)
 #: A line end with a blank before it in text of the type ``format=flowed``, where the line continues (RFC 3676, 4). A line
 #: of two hyphens and a blank begins a signature.
 _SOFT_BREAK = re.compile(r"(?<!^--) \r?\n>*+ ?", re.MULTILINE)
 #: Fields about the transport of a message.
-_TRACE = frozenset({"received", "dkim-signature", "arc-seal", "arc-message-signature", "authentication-results"})
+_TRACE_FIELDS = frozenset({"received", "dkim-signature", "arc-seal", "arc-message-signature", "authentication-results"})
 
 
 def read_mail(data: bytes, read_part: PartReader) -> Reading:
-    r"""Return the fields and parts of a message, or of all messages in a mailbox; *read_part* reads the parts.
+    r"""Return the fields and parts of a message, or of all messages in a mailbox. *read_part* reads a part.
 
     >>> def as_text(data: bytes, media_type: str, name: str, charset: str | None) -> Reading:
     ...     return Reading(media_type, (Block(data.decode()),))
@@ -55,19 +55,19 @@ def read_mail(data: bytes, read_part: PartReader) -> Reading:
     ['ark:/12345/x57 there']
     """
     data, findings = first_bytes(data, MOST_BYTES)
-    starts = [separator.end() for separator in _BETWEEN.finditer(data)] if data.startswith(b"From ") else []
+    starts = [separator.end() for separator in _MESSAGE_SEPARATOR.finditer(data)] if data.startswith(b"From ") else []
     mail = _Mail(read_part)
     if not starts:
         mail.read(_parse(data), "")
         return replace(mail.to_reading(MEDIA_TYPE), findings=(*findings, *mail.findings))
-    ends = [*[separator.start() for separator in _BETWEEN.finditer(data)][1:], len(data)]
+    ends = [*[separator.start() for separator in _MESSAGE_SEPARATOR.finditer(data)][1:], len(data)]
     for number, (start, end) in enumerate(as_time_allows(zip(starts, ends, strict=True), "message", each=True), 1):
         mail.read(_parse(_QUOTED_FROM.sub(rb"\1", data[start:end])), f"message:{number}")
     return replace(mail.to_reading(MAILBOX_MEDIA_TYPE), title="", findings=(*findings, *mail.findings))
 
 
-def _unless_failed(get: Callable[[], Any]) -> Any:
-    """Return the result of *get*, or None if the library fails, as it does on some malformed fields."""
+def _result_or_none(get: Callable[[], Any]) -> Any:
+    """Return the result of *get*; None if it raises any exception, as the library does for some malformed fields."""
     try:
         return get()
     except Exception:
@@ -103,7 +103,7 @@ class _TooManyParts(Exception):
 
 
 def _parse(data: bytes) -> MIMEPart:
-    """Return a message, without what follows too many parts or a part that is too deep."""
+    """Return the message in *data*, up to a limit on the number of parts and on their depth."""
     parts: list[EmailMessage] = []
 
     def begin_part(policy: Any = _POLICY) -> EmailMessage:
@@ -122,7 +122,7 @@ def _parse(data: bytes) -> MIMEPart:
 
 
 def _depth_of_last(message: MIMEPart) -> int:
-    """Return the number of parts around the last part so far."""
+    """Return the number of parts around the last part of *message*."""
     depth = 0
     while children := list(message.iter_parts()):
         message = children[-1]
@@ -136,7 +136,7 @@ class _Mail:
     def __init__(self, read_part: PartReader) -> None:
         self._read_part = read_part
         self._blocks: list[Block] = []
-        self._parts = 0
+        self._part_count = 0
         self._link_count = 0
         self._title = ""
         self.findings: list[Finding] = []
@@ -146,17 +146,17 @@ class _Mail:
         return Reading(media_type, tuple(self._blocks), title=self._title)
 
     def read(self, message: MIMEPart, location: str, depth: int = 0) -> None:
-        """Read a message, or a message inside a part."""
-        for written, decoded in message.items():
-            name, value = written.lower(), " ".join(decoded.split())
+        """Add the fields and parts of *message*, at *location* and inside *depth* other parts."""
+        for field_name, field_value in message.items():
+            name, value = field_name.lower(), " ".join(field_value.split())
             self._title = self._title or (value if name == "subject" else "")
-            if may_hold_ark(value) and name not in _TRACE:
-                self._blocks.append(Block(value, Role.METADATA, place=_join_places(location, name)))
+            if may_hold_ark(value) and name not in _TRACE_FIELDS:
+                self._blocks.append(Block(value, Role.METADATA, place=_join_locations(location, name)))
         self._read_content(message, location, depth)
 
     def _read_content(self, part: MIMEPart, location: str, depth: int) -> None:
-        self._parts += 1
-        if self._parts > MOST_PARTS or depth > _MOST_DEPTH:
+        self._part_count += 1
+        if self._part_count > MOST_PARTS or depth > _MOST_DEPTH:
             self._add_finding(Finding("cut-off", f"more than {MOST_PARTS} parts, or parts within {_MOST_DEPTH} others"))
             return
         for name, field in part.raw_items():
@@ -164,53 +164,59 @@ class _Mail:
                 self._add_finding(
                     Finding("cut-off", f"{name}: only {MOST_FIELD_CHARS} of {len(field)} characters read")
                 )
-        kind = part.get_content_type()
+        media_type = part.get_content_type()
         children = list(part.iter_parts())
         # The text before and after the parts, which programs with MIME don't show.
-        for text, where in ((part.preamble, "preamble"), (part.epilogue, "epilogue")):
+        for text, part_name in ((part.preamble, "preamble"), (part.epilogue, "epilogue")):
             if text and may_hold_ark(text):
-                self._blocks.append(Block(text, place=_join_places(location, where)))
-        if children and kind == "multipart/alternative":
+                self._blocks.append(Block(text, place=_join_locations(location, part_name)))
+        if children and media_type == "multipart/alternative":
             # Several forms of one text: the last, and so the best, that may name an ARK.
             children = sorted(children, key=self._may_hold_ark)[-1:]
-        elif not children and kind != "message/rfc822":
-            name = _unless_failed(part.get_filename)
-            reading, here = self._document(part, kind), _join_places(location, f"attachment:{name}" if name else "")
-            placed = (as_part(block, _join_places(here, block.place), self._link_count) for block in reading.blocks)
-            self._blocks += [replace(block, page=None) for block in placed]
+        elif not children and media_type != "message/rfc822":
+            name = _result_or_none(part.get_filename)
+            reading = self._reading_of_part(part, media_type)
+            part_location = _join_locations(location, f"attachment:{name}" if name else "")
+            part_blocks = (
+                as_part(block, _join_locations(part_location, block.place), self._link_count)
+                for block in reading.blocks
+            )
+            self._blocks += [replace(block, page=None) for block in part_blocks]
             self._link_count += links_of(reading.blocks)
             self.findings += [
-                replace(finding, detail=f"{here or 'text'}: {finding.detail}") for finding in reading.findings
+                replace(finding, detail=f"{part_location or 'text'}: {finding.detail}") for finding in reading.findings
             ]
         for child in children:
-            if kind == "message/rfc822":
-                self.read(child, _join_places(location, "message"), depth + 1)
+            if media_type == "message/rfc822":
+                self.read(child, _join_locations(location, "message"), depth + 1)
             else:
                 self._read_content(child, location, depth + 1)
 
     def _may_hold_ark(self, part: MIMEPart) -> bool:
         if part.is_multipart():
             return True
-        return any(may_hold_ark(block.text) for block in self._document(part, part.get_content_type()).blocks)
+        return any(may_hold_ark(block.text) for block in self._reading_of_part(part, part.get_content_type()).blocks)
 
     def _add_finding(self, finding: Finding) -> None:
         if finding not in self.findings:
             self.findings.append(finding)
 
-    def _document(self, part: MIMEPart, kind: str) -> Reading:
-        """Return the content of a part without subparts."""
-        content = _unless_failed(lambda: part.get_payload(decode=True))
+    def _reading_of_part(self, part: MIMEPart, media_type: str) -> Reading:
+        """Return the content of *part*, which has this *media_type* and no subparts."""
+        content = _result_or_none(lambda: part.get_payload(decode=True))
         if not isinstance(content, bytes):
             payload = part.get_payload()
             content = payload.encode("utf-8", "surrogateescape") if isinstance(payload, str) else b""
-        charset = _unless_failed(part.get_content_charset)
-        if kind == "text/plain" and str(part.get_param("format", "")).lower() == "flowed":
+        charset = _result_or_none(part.get_content_charset)
+        if media_type == "text/plain" and str(part.get_param("format", "")).lower() == "flowed":
             blank = "" if str(part.get_param("delsp", "")).lower() == "yes" else " "
-            return Reading(kind, (Block(_SOFT_BREAK.sub(blank, decode(content, charset).text)),))
+            return Reading(media_type, (Block(_SOFT_BREAK.sub(blank, decode(content, charset).text)),))
         if not content:
-            return Reading(kind)
-        return self._read_part(content, media_type=kind, name=_unless_failed(part.get_filename) or "", charset=charset)
+            return Reading(media_type)
+        return self._read_part(
+            content, media_type=media_type, name=_result_or_none(part.get_filename) or "", charset=charset
+        )
 
 
-def _join_places(*places: str) -> str:
-    return "/".join(filter(None, places))
+def _join_locations(*locations: str) -> str:
+    return "/".join(filter(None, locations))

@@ -16,7 +16,7 @@ HUNK = re.compile(r"^@@ -[0-9]+(?:,[0-9]+)? \+[0-9]+(?:,[0-9]+)? @@", re.MULTILI
 
 
 #: Between two literals of one string that split a label: ``"https://n2t.net/ark" ":/12148/btv1b84"``.
-_PARTED_LABEL = re.compile(r"""(?:"[ \r\n+.&\\_]{1,40}"|'[ \r\n+.&\\_]{1,40}')(?=(?P<rest>r?k?):/?[0-9]{5}/)""")
+_SPLIT_LABEL = re.compile(r"""(?:"[ \r\n+.&\\_]{1,40}"|'[ \r\n+.&\\_]{1,40}')(?=(?P<rest>r?k?):/?[0-9]{5}/)""")
 
 
 #: An empty line between two lines, with the first character of the second.
@@ -24,11 +24,11 @@ _DOUBLE_BREAK = re.compile(r"(?<=[^\r\n])\r?\n\r?\n(?P<start>[^\r\n])")
 #: Line ends for each empty line in a double-spaced text: two, and a few more after paragraphs and titles.
 _MOST_BREAKS_A_LINE = 2.2
 #: Characters from which the spacing is recognized, the least number of lines, and the share that begins with a small letter.
-_SAMPLE_CHARS, _LEAST_LINES, _RUNNING_ON = 20_000, 12, 0.4
+_SAMPLE_CHARS, _FEWEST_LINES, _LOWERCASE_SHARE = 20_000, 12, 0.4
 
 
 def read_plain(data: bytes, *, charset: str | None = None) -> Reading:
-    r"""Return the text as one block, with its line breaks unchanged; *charset* is the declared one.
+    r"""Return the text of a file as one block (none if blank); *charset* is the declared encoding, if any.
 
     >>> read_plain(b"see ark:/12148/btv1b84-\r\n49691v").blocks[0].text
     'see ark:/12148/btv1b84-\r\n49691v'
@@ -36,13 +36,13 @@ def read_plain(data: bytes, *, charset: str | None = None) -> Reading:
     data, findings = first_bytes(data, MOST_BYTES)
     decoded = decode_beginning(data, charset) if len(data) <= BEGINNING_BYTES else decode(data, charset)
     text = _without_signs(decoded.text) if HUNK.search(decoded.text) else decoded.text
-    text = single_spaced(_PARTED_LABEL.sub(_join_label, text))
+    text = single_spaced(_SPLIT_LABEL.sub(_join_label, text))
     blocks = (Block(text),) if text.strip() else ()
     return Reading(MEDIA_TYPE, blocks, findings=(*findings, *decoded.findings))
 
 
 def _join_label(literals: re.Match[str]) -> str:
-    """Return an empty string if a label is split between two literals, so that they are joined; else no change."""
+    """Return the replacement of a match of `_SPLIT_LABEL`: empty if *literals* split a label, else the match."""
     beginning = "ark"[: 3 - len(literals["rest"])]
     is_label = literals.string.endswith(beginning, 0, literals.start())
     return "" if is_label and "ark".endswith(literals["rest"]) else literals[0]
@@ -51,8 +51,8 @@ def _join_label(literals: re.Match[str]) -> str:
 def single_spaced(text: str) -> str:
     r"""Return a double-spaced *text* with one line end after each line, ``\r\n`` in place of ``\n\n``; others unchanged.
 
-    In such a text, an empty line follows each line, and many lines begin with a small letter: an empty line is no end of
-    a paragraph. Line ends keep their length.
+    In such a text, an empty line follows each line, and many lines begin with a small letter: there, an empty line is
+    no end of a paragraph.
 
     >>> typed = "the scan of the map is at\n\nark:/12148/btv1b84\n\n49691v, in\n\nthe library\n\n"
     >>> single_spaced(typed * 5).count("\r\n"), single_spaced("A map.\n\nAnother map.\n\n" * 9).count("\r\n")
@@ -61,8 +61,8 @@ def single_spaced(text: str) -> str:
     if text.count("\n") > _MOST_BREAKS_A_LINE * (text.count("\n\n") + text.count("\n\r\n")):
         return text
     starts = [match["start"] for match in _DOUBLE_BREAK.finditer(text, 0, _SAMPLE_CHARS)]
-    is_typed = len(starts) >= _LEAST_LINES and sum(map(str.islower, starts)) >= len(starts) * _RUNNING_ON
-    return _DOUBLE_BREAK.sub("\r\n\\g<start>", text) if is_typed else text
+    is_double_spaced = len(starts) >= _FEWEST_LINES and sum(map(str.islower, starts)) >= len(starts) * _LOWERCASE_SHARE
+    return _DOUBLE_BREAK.sub("\r\n\\g<start>", text) if is_double_spaced else text
 
 
 def _without_signs(diff: str) -> str:
@@ -71,9 +71,9 @@ def _without_signs(diff: str) -> str:
     >>> _without_signs("@@ -1,2 +1,2 @@\n one\n-two\n+three\n")
     '@@ -1,2 +1,2 @@\n\none\n\ntwo\n\nthree\n'
     """
-    lines, last = [], ""
+    lines, last_sign = [], ""
     for line in diff.splitlines(keepends=True):
         sign = line[0] if line[0] in " +-" and not line.startswith(("+++ ", "--- ")) else "@"
-        lines += [*(["\n"] if last and sign != last else []), line[1:] if sign != "@" else line]
-        last = sign
+        lines += [*(["\n"] if last_sign and sign != last_sign else []), line[1:] if sign != "@" else line]
+        last_sign = sign
     return "".join(lines)

@@ -42,13 +42,13 @@ _LONE_SURROGATE = re.compile(
 
 
 def read_json(data: bytes, *, charset: str | None = None) -> Reading:
-    r"""Return the strings, including keys, of a JSON document that may name an ARK; *charset* is the declared one.
+    r"""Return the strings and keys of a JSON document that may name an ARK; *charset* is the declared encoding, if any.
 
     >>> reading = read_json(rb'{"items": [{"@id": "ark\u003a\/12345\/x5"}]}')
     >>> [(block.role.value, block.place, block.text) for block in reading.blocks]
     [('structured-data', '/items/0/@id', 'ark:/12345/x5')]
     """
-    text, findings = _text(data, charset)
+    text, findings = _decoded_text(data, charset)
     try:
         blocks = list(_blocks(text))
     except _FAULTS as fault:
@@ -58,7 +58,9 @@ def read_json(data: bytes, *, charset: str | None = None) -> Reading:
 
 
 def read_json_lines(data: bytes, *, charset: str | None = None) -> Reading:
-    """Return the strings of one JSON document per line; other lines survive a malformed one. Places name the record.
+    """Return the strings of one JSON document per line that may name an ARK; a malformed line is read as text.
+
+    *charset* is the declared encoding, if any. The place of a block begins with the number of its line.
 
     >>> reading = read_json_lines(b'{"id": "ark:/12345/x5"}\\n{"id" "ark:"\\n{"id": "ark:/12345/x6"}')
     >>> [(block.place, block.text) for block in reading.blocks]
@@ -66,22 +68,22 @@ def read_json_lines(data: bytes, *, charset: str | None = None) -> Reading:
     >>> reading.findings
     (Finding(kind='malformed-json', detail='records read as text: 1, the first is record 2'),)
     """
-    text, findings = _text(data, charset)
+    text, findings = _decoded_text(data, charset)
     text = text.replace(_RECORD_SEPARATOR, " ")
     try:
         blocks = list(_blocks(text, are_records=True))
     except _FAULTS:  # again line by line, which takes ten times as long
-        blocks, malformed = _blocks_of_lines(text)
-        if malformed:
-            detail = f"records read as text: {len(malformed)}, the first is record {malformed[0]}"
+        blocks, malformed_numbers = _blocks_of_lines(text)
+        if malformed_numbers:
+            detail = f"records read as text: {len(malformed_numbers)}, the first is record {malformed_numbers[0]}"
             findings.append(Finding("malformed-json", detail))
     return Reading(LINES_MEDIA_TYPE, tuple(blocks), findings=tuple(findings))
 
 
 def _blocks_of_lines(text: str) -> tuple[list[Block], list[int]]:
-    """Return the blocks of one document per line, and the numbers of malformed lines that may name an ARK."""
+    """Return the blocks of *text*, one JSON document per line, and the numbers of malformed lines among them."""
     blocks: list[Block] = []
-    malformed: list[int] = []
+    malformed_numbers: list[int] = []
     lines = filter(None, map(str.strip, io.StringIO(text)))
     for number, line in enumerate(as_time_allows(lines, "record"), start=1):
         if not may_hold_ark(line):
@@ -89,38 +91,38 @@ def _blocks_of_lines(text: str) -> tuple[list[Block], list[int]]:
         try:
             blocks += [replace(block, place=f"record:{number}{block.place}") for block in _blocks(line)]
         except _FAULTS:
-            malformed.append(number)
+            malformed_numbers.append(number)
             blocks.append(Block(_unescape(line), place=f"record:{number}"))
-    return blocks, malformed
+    return blocks, malformed_numbers
 
 
-def _text(data: bytes, charset: str | None) -> tuple[str, list[Finding]]:
+def _decoded_text(data: bytes, charset: str | None) -> tuple[str, list[Finding]]:
     data, findings = first_bytes(data, MOST_BYTES)
     decoded = decode(data, charset)
-    text, lone = _without_lone_surrogates(decoded.text)
-    if lone:
-        detail = f"lone surrogates, read as U+FFFD: {lone}"
+    text, lone_count = _without_lone_surrogates(decoded.text)
+    if lone_count:
+        detail = f"lone surrogates, read as U+FFFD: {lone_count}"
         findings.append(Finding("malformed-json", detail))
     return text, findings + list(decoded.findings)
 
 
 def _without_lone_surrogates(text: str) -> tuple[str, int]:
-    r"""Return *text* with U+FFFD for each escape of a lone surrogate, and their number.
+    r"""Return *text* with U+FFFD for each escape of a lone surrogate, and the number of these.
 
-    >>> text, lone = _without_lone_surrogates(r'["\ud83d\ude00", "\\ud800", "\ud800"]')
-    >>> print(text, lone)
+    >>> text, lone_count = _without_lone_surrogates(r'["\ud83d\ude00", "\\ud800", "\ud800"]')
+    >>> print(text, lone_count)
     ["\ud83d\ude00", "\\ud800", "\ufffd"] 1
     """
     if _SURROGATE.search(text) is None:  # the usual case
         return text, 0
-    lone = 0
+    lone_count = 0
 
-    def whole(escape: re.Match[str]) -> str:
-        nonlocal lone
-        lone += escape["other"] is None
+    def replacement(escape: re.Match[str]) -> str:
+        nonlocal lone_count
+        lone_count += escape["other"] is None
         return escape["other"] or r"\ufffd"
 
-    return _LONE_SURROGATE.sub(whole, text), lone
+    return _LONE_SURROGATE.sub(replacement, text), lone_count
 
 
 def _blocks(text: str, *, are_records: bool = False) -> Iterator[Block]:
@@ -130,7 +132,7 @@ def _blocks(text: str, *, are_records: bool = False) -> Iterator[Block]:
     Events of a parser are read instead of a tree, because the depth may be hostile. *text* may hold several documents.
     """
     path: list[str | int] = []
-    records = 0
+    record_count = 0
     source = io.BytesIO(text.encode("utf-8", "replace"))
     events = ijson.basic_parse(source, use_float=True, multiple_values=True)
     for event, value in as_time_allows(events, "value"):
@@ -140,7 +142,7 @@ def _blocks(text: str, *, are_records: bool = False) -> Iterator[Block]:
             path.pop()
             continue
         elif not path:
-            records += 1
+            record_count += 1
         elif isinstance(path[-1], int):
             path[-1] += 1
         if event == "start_map":
@@ -148,11 +150,11 @@ def _blocks(text: str, *, are_records: bool = False) -> Iterator[Block]:
         elif event == "start_array":
             path.append(-1)
         elif event in ("string", "map_key") and may_hold_ark(value):
-            yield value_block(value, (f"record:{records}" if are_records else "") + _pointer(path))
+            yield value_block(value, (f"record:{record_count}" if are_records else "") + _pointer(path))
 
 
 def _pointer(path: list[str | int]) -> str:
-    """Return the JSON Pointer (RFC 6901) of a place.
+    """Return the JSON Pointer (RFC 6901) for *path*, the keys and indexes from the root; a long one is truncated.
 
     >>> _pointer(["a/b", 3, "m~n"])
     '/a~1b/3/m~0n'
@@ -162,7 +164,7 @@ def _pointer(path: list[str | int]) -> str:
 
 
 def _unescape(text: str) -> str:
-    r"""Return *text* with the escapes of JSON decoded everywhere.
+    r"""Return *text*, malformed JSON, with all escapes decoded.
 
     >>> _unescape(r'{"id": "ark\u003a\/12345\/x5')
     '{"id": "ark:/12345/x5'
@@ -171,10 +173,10 @@ def _unescape(text: str) -> str:
 
 
 def _message(fault: Exception) -> str:
-    """Return the first line of a fault's message; further lines only quote the text."""
+    """Return the message of *fault*, an exception of the parser, without the lines that quote the text."""
     message = fault.args[0] if fault.args else ""
-    said = message.decode("utf-8", "replace") if isinstance(message, bytes) else str(message)
-    return said.partition("\n")[0].strip() if isinstance(fault, ijson.JSONError) else "an oversized number"
+    first_lines = message.decode("utf-8", "replace") if isinstance(message, bytes) else str(message)
+    return first_lines.partition("\n")[0].strip() if isinstance(fault, ijson.JSONError) else "an oversized number"
 
 
 # CSV and similar formats: every cell that may name an ARK, by row and column.
@@ -183,7 +185,7 @@ TABULAR_TYPE = "text/csv"
 
 _DELIMITERS = ",;\t|"
 _SAMPLE_CHARS = 64 * 2**10
-_QUOTED = re.compile(r'"[^"]*"')
+_QUOTED_CELL = re.compile(r'"[^"]*"')
 _MOST_HEADING_CHARS = 100
 _FOLLOWING_CHARS = 80
 
@@ -191,7 +193,9 @@ csv.field_size_limit(MOST_BYTES)  # an unclosed quote makes one long cell
 
 
 def read_tabular(data: bytes, *, charset: str | None = None) -> Reading:
-    r"""Return the cells that may name an ARK; *charset* is the declared one. Rows count from 1, including the heading.
+    r"""Return the cells of a table that may name an ARK; *charset* is the declared encoding, if any.
+
+    Rows count from 1, including the heading.
 
     >>> reading = read_tabular(b"title;identifier\r\nMap;ark:/12345/x5\r\n")
     >>> [(block.role.value, block.place, block.text) for block in reading.blocks]
@@ -205,34 +209,34 @@ def read_tabular(data: bytes, *, charset: str | None = None) -> Reading:
         if number == 1 and _is_heading(row):
             headings = [" ".join(cell[:_MOST_HEADING_CHARS].split()) for cell in row]
         may_be_split = len(row) != len(headings)  # in a cell of each column, nothing continues the one before
-        following = ""
-        backwards: list[Block] = []
+        following_text = ""
+        row_blocks: list[Block] = []
         for index in range(len(row) - 1, -1, -1):
             cell = row[index]
             if may_hold_ark(cell):
                 column = headings[index] if index < len(headings) and headings[index] else index + 1
                 block = value_block(cell, f"row:{number}/column:{column}")
-                backwards.append(replace(block, following=following))
-            following = (may_be_split and cell[:_FOLLOWING_CHARS]) or following
-        blocks += reversed(backwards)
+                row_blocks.append(replace(block, following=following_text))
+            following_text = (may_be_split and cell[:_FOLLOWING_CHARS]) or following_text
+        blocks += reversed(row_blocks)
     return Reading(TABULAR_TYPE, tuple(blocks), findings=tuple(findings))
 
 
 def _delimiter(text: str) -> str:
-    r"""Return the most frequent delimiter outside of quotes in the first lines.
+    r"""Return the delimiter of cells in *text*: the most frequent one outside of quotes in the first lines.
 
     >>> _delimiter('a;"b, c"\r\n1,5;2\r\n'), _delimiter("a\tb\n"), _delimiter("ark:/12345/x5\n")
     (';', '\t', ',')
     """
-    lines = _QUOTED.sub("", text[:_SAMPLE_CHARS]).splitlines()[:100]
+    lines = _QUOTED_CELL.sub("", text[:_SAMPLE_CHARS]).splitlines()[:100]
     return max(_DELIMITERS, key=lambda delimiter: sum(delimiter in line for line in lines))
 
 
 def _is_heading(row: list[str]) -> bool:
-    """Return True if a first row names columns and is not a record.
+    """Return True if *row*, the first one, has names of columns instead of values.
 
     >>> _is_heading(["Title", "ARK"]), _is_heading(["Map", "https://n2t.net/ark:/12345/x5"]), _is_heading(["Map", "3"])
     (True, False, False)
     """
-    words = [cell.strip() for cell in row]
-    return any(words) and not any("/" in word or word.replace(".", "").isdigit() for word in words)
+    cells = [cell.strip() for cell in row]
+    return any(cells) and not any("/" in word or word.replace(".", "").isdigit() for word in cells)

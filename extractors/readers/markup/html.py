@@ -21,7 +21,7 @@ from extractors.model.budget import as_time_allows
 from extractors.model.decoding import text_of, whole_characters
 from extractors.model.documents import Block, Finding, Reading, Role
 from extractors.model.urls import leads_to_document
-from extractors.readers.markup.page import APART, MarkupPage, PageFacts
+from extractors.readers.markup.page import SEPARATE_ELEMENTS, MarkupPage, PageFacts
 from extractors.readers.markup.xml import Element
 
 # Preparation of the source for libxml2: corrections of its errors, and limits on time and memory.
@@ -39,9 +39,9 @@ _EMPTY_RAW_ELEMENT = re.compile(
 )
 
 #: Long tags are looked for only if some stretch of this length has no tag end, or the page is long.
-_STRETCH = 8192
+_STRETCH_CHARS = 8192
 #: In pages of this length, long tags are always looked for, because values may hold ``>``.
-_ALWAYS_FROM = 2**19
+_LONG_PAGE_CHARS = 2**19
 _PIECE = r"""(?:[^>"']|"[^"]*+"|'[^']*+')"""
 _TAG_TO_LIMIT = re.compile(rf"<[a-z]{_PIECE}{{0,{MOST_PIECES}}}+", re.IGNORECASE)
 #: A whole tag, or a comment or script, which contain no tags. (Without IGNORECASE, long runs are read faster; the
@@ -66,8 +66,8 @@ _LEAF = re.compile(
 
 # XML can't represent most control characters; they are replaced by noncharacters, which don't occur in text.
 _CONTROL = re.compile(r"[\x01-\x08\x0b\x0e-\x1f]|&#(?:0*([1-9]|[12][0-9]|3[01])|[xX]0*([1-9a-fA-F]|1[0-9a-fA-F]));")
-_STAND_IN = 0xFDD0
-CONTROLS = {_STAND_IN + code: code for code in range(32)}
+_FIRST_NONCHARACTER = 0xFDD0
+CONTROLS = {_FIRST_NONCHARACTER + code: code for code in range(32)}
 """The reverse translation, for the parsed page."""
 
 _TAG_NAME = re.compile(r"<(/?)([a-zA-Z][^\s/<>]*)")
@@ -81,7 +81,7 @@ _NOT_NESTED = frozenset(
 
 
 def prepare_source(markup: str) -> tuple[str, list[Finding], list[Block]]:
-    """Return markup that libxml2 parses in linear time, findings, and removed text; ordinary pages don't change.
+    """Return *markup* without what libxml2 can't parse in linear time, findings, and blocks of removed attributes.
 
     >>> prepare_source("<?xml version='1.0'?><title/>")[0]
     "<?xml version='1.0'?><title></title>"
@@ -92,21 +92,21 @@ def prepare_source(markup: str) -> tuple[str, list[Finding], list[Block]]:
     if len(markup) > MOST_TAGS and markup.count("<") > MOST_TAGS:
         findings.append(Finding("cut-off", f"not read beyond tag {MOST_TAGS}"))
         markup = "<".join(markup.split("<", MOST_TAGS)[:MOST_TAGS])
-    ends = range(_STRETCH, len(markup) + 1, _STRETCH)
-    if len(markup) < _ALWAYS_FROM and all(markup.find(">", end - _STRETCH, end) >= 0 for end in ends):
+    stretch_ends = range(_STRETCH_CHARS, len(markup) + 1, _STRETCH_CHARS)
+    if len(markup) < _LONG_PAGE_CHARS and all(markup.find(">", end - _STRETCH_CHARS, end) >= 0 for end in stretch_ends):
         return markup, findings, []
-    markup, rests = _without_long_tags(markup)
-    if rests:
-        findings.append(Finding("cut-off", f"elements with too many attributes: {len(rests)}"))
-    left_out = [Block(rest, Role.METADATA) for rest in map(html.unescape, rests) if may_hold_ark(rest)]
-    return markup, findings, left_out
+    markup, removed_pieces = _without_long_tags(markup)
+    if removed_pieces:
+        findings.append(Finding("cut-off", f"elements with too many attributes: {len(removed_pieces)}"))
+    removed_blocks = [Block(rest, Role.METADATA) for rest in map(html.unescape, removed_pieces) if may_hold_ark(rest)]
+    return markup, findings, removed_blocks
 
 
 def _without_long_tags(markup: str) -> tuple[str, list[str]]:
-    """Return *markup* with each long tag cut at the limit, and the removed pieces."""
-    kept: list[str] = []
-    rests: list[str] = []
-    done = pos = 0
+    """Return *markup* with its tags cut after `MOST_PIECES`, and the removed ends of tags."""
+    kept_pieces: list[str] = []
+    removed_pieces: list[str] = []
+    copied_to = pos = 0
     while tag := _TAG.search(markup, pos):
         start, pos = tag.span()
         if pos - start <= MOST_PIECES or tag["tag"] is None:
@@ -116,11 +116,11 @@ def _without_long_tags(markup: str) -> tuple[str, list[str]]:
         rest = _REST_OF_TAG.match(markup, pos)
         if rest is not None and rest[0]:
             last_blank = max(markup.rfind(blank, start, pos) for blank in "\t\n\r ")
-            cut = pos if last_blank < 0 else last_blank
-            kept.append(markup[done:cut])
-            done = pos = rest.end()
-            rests.append(markup[cut:done])
-    return "".join([*kept, markup[done:]]), rests
+            cut_offset = pos if last_blank < 0 else last_blank
+            kept_pieces.append(markup[copied_to:cut_offset])
+            copied_to = pos = rest.end()
+            removed_pieces.append(markup[cut_offset:copied_to])
+    return "".join([*kept_pieces, markup[copied_to:]]), removed_pieces
 
 
 def with_controls_spelled(markup: str) -> str:
@@ -135,7 +135,7 @@ def with_controls_spelled(markup: str) -> str:
 def _valid_character(control: re.Match[str]) -> str:
     decimal, hexadecimal = control.groups()
     code = int(decimal) if decimal else int(hexadecimal, 16) if hexadecimal else ord(control[0])
-    return control[0] if chr(code) in "\t\n\r" else chr(_STAND_IN + code)
+    return control[0] if chr(code) in "\t\n\r" else chr(_FIRST_NONCHARACTER + code)
 
 
 def flatten(markup: str) -> str:
@@ -151,18 +151,18 @@ def _flat_tag(tag: re.Match[str]) -> str:
     name = tag[2].lower()
     if name in _NOT_NESTED:
         return tag[0]
-    return "<hr" if name in APART else "<param"
+    return "<hr" if name in SEPARATE_ELEMENTS else "<param"
 
 
-def nests_little(source: str) -> bool:
-    """Return True if a page certainly nests less deeply than the parser's limit.
+def is_shallow(source: str) -> bool:
+    """Return True if the elements of a page are certainly nested less deeply than the parser's limit.
 
-    >>> nests_little("<p>" * 3000), nests_little("<b>x</b>" * 3000)
+    >>> is_shallow("<p>" * 3000), is_shallow("<b>x</b>" * 3000)
     (False, True)
     """
-    begun = source.count("<") - source.count("</")
-    leaves = islice(_LEAF.finditer(source), max(0, begun - _SURE_DEPTH))  # no more are needed
-    return begun - sum(1 for _ in leaves) <= _SURE_DEPTH
+    open_count = source.count("<") - source.count("</")
+    leaves = islice(_LEAF.finditer(source), max(0, open_count - _SURE_DEPTH))  # no more are needed
+    return open_count - sum(1 for _ in leaves) <= _SURE_DEPTH
 
 
 # Scripts in a page: JSON of any kind, and the string literals of programs, as far as they may hold an ARK.
@@ -171,19 +171,19 @@ def nests_little(source: str) -> bool:
 _JSON_TYPES = frozenset({"importmap", "speculationrules"})
 
 _ESCAPE = re.compile(r"\\(?:u\{([0-9A-Fa-f]{1,6})\}|u([0-9A-Fa-f]{4})|x([0-9A-Fa-f]{2})|(.))", re.DOTALL)
-_CONTROLS = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v", "0": "\0", "\n": ""}
+_ESCAPED_CONTROLS = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v", "0": "\0", "\n": ""}
 _QUOTES = "\"'`"
 _END_OF_LITERAL = re.compile(rf"[{_QUOTES}\n\r\u2028\u2029]")
 #: A variable that a program joins to a literal.
 _JOINED_VARIABLE = re.compile(rf"[{_QUOTES}]\s?\+\s?[A-Za-z$_(]")
 #: A literal is read up to this distance from a label: scripts may be one line of megabytes.
-_REACH = 2000
+_REACH_CHARS = 2000
 
 
 def script_blocks(source: str, media_type: str) -> Iterator[Block]:
-    r"""Yield the strings that may hold an ARK, decoded: the values of JSON, the literals of other scripts.
+    r"""Yield the decoded strings of a script that may hold an ARK: the values of JSON, the literals of other scripts.
 
-    Strings that a program assembles from several literals are not found.
+    *media_type* is the script's ``type``, or empty. Strings assembled from several literals are missing.
 
     >>> [block.text for block in script_blocks(r'{"@id": "ark\u003a\/12148\/x5", "is": ["y", 1]}', "application/json")]
     ['ark:/12148/x5']
@@ -192,12 +192,12 @@ def script_blocks(source: str, media_type: str) -> Iterator[Block]:
     """
     if not label_places(source):
         return
-    kind = media_type.partition(";")[0].strip().lower()
+    script_type = media_type.partition(";")[0].strip().lower()
     values = _literals(source)
-    if kind.endswith("json") or kind in _JSON_TYPES:
+    if script_type.endswith("json") or script_type in _JSON_TYPES:
         with contextlib.suppress(ValueError, RecursionError):
             values = _strings(json.loads(source))
-    location = f"script[type={kind}]" if kind else "script"
+    location = f"script[type={script_type}]" if script_type else "script"
     for value in values:
         if may_hold_ark(value):
             yield Block(whole_characters(value), Role.STRUCTURED_DATA, place=location)
@@ -217,32 +217,32 @@ def _strings(document: object) -> Iterator[str]:
 
 
 def _literals(source: str) -> Iterator[str]:
-    """Yield the text between quotes around each label, decoded as in JavaScript, unless the line ends before.
+    """Yield the literals of a script that contain a label, decoded as in JavaScript, unless a line ends in them.
 
-    A variable that is joined to it follows, because the ARK may continue there.
-    Opening and closing quotes may differ: any quote ends an ARK.
+    A variable that is joined to a literal follows it, because the ARK may continue there. Opening and closing quotes
+    may differ: any quote ends an ARK.
     """
-    done = 0
-    for at in as_time_allows(label_places(source), "label"):
-        if at < done:
+    read_to = 0
+    for label_offset in as_time_allows(label_places(source), "label"):
+        if label_offset < read_to:
             continue
-        first = max(done, at - _REACH)
-        before = _END_OF_LITERAL.split(source[first:at])[-1]
-        start = at - len(before)
-        ended = _END_OF_LITERAL.search(source, at, at + _REACH)
-        end = ended.start() if ended else min(len(source), at + _REACH)
-        is_long = start == first > done
-        begins = is_long or (start > 0 and source[start - 1] in _QUOTES)
-        if begins and (ended is None or ended[0] in _QUOTES):
-            joined = _JOINED_VARIABLE.match(source, end)
-            yield _ESCAPE.sub(_unescape, source[start : joined.end() if joined else end])
-        done = end
+        first_offset = max(read_to, label_offset - _REACH_CHARS)
+        literal_beginning = _END_OF_LITERAL.split(source[first_offset:label_offset])[-1]
+        start = label_offset - len(literal_beginning)
+        end_match = _END_OF_LITERAL.search(source, label_offset, label_offset + _REACH_CHARS)
+        end = end_match.start() if end_match else min(len(source), label_offset + _REACH_CHARS)
+        is_long = start == first_offset > read_to
+        has_beginning = is_long or (start > 0 and source[start - 1] in _QUOTES)
+        if has_beginning and (end_match is None or end_match[0] in _QUOTES):
+            variable = _JOINED_VARIABLE.match(source, end)
+            yield _ESCAPE.sub(_unescape, source[start : variable.end() if variable else end])
+        read_to = end
 
 
 def _unescape(escape: re.Match[str]) -> str:
     braced, unit, octet, char = escape.groups()
     if char is not None:
-        return _CONTROLS.get(char, char)
+        return _ESCAPED_CONTROLS.get(char, char)
     code = int(braced or unit or octet, 16)
     return chr(code) if code <= 0x10FFFF else "\N{REPLACEMENT CHARACTER}"
 
@@ -251,18 +251,18 @@ MEDIA_TYPE = "text/html"
 MOST_BYTES = 32 * 2**20
 
 #: Elements whose content is invisible.
-_UNSEEN = ("iframe", "noembed", "script", "style", "template")
+_INVISIBLE_ELEMENTS = ("iframe", "noembed", "script", "style", "template")
 
 #: CSS that raises text, like `sup`; in a style sheet, with the class.
-_RAISE = (
+_RAISING_DECLARATION = (
     r"(?:vertical-align\s*:\s*(?:super|text-top|\+?(?!0)[0-9.]+(?:em|ex|px|pt|%))|font-variant-position\s*:\s*super)"
 )
-_RAISED_STYLE = re.compile(_RAISE, re.IGNORECASE)
-_RAISED_CLASS = re.compile(rf"\.([\w-]+)\s*\{{[^{{}}]*{_RAISE}", re.IGNORECASE)
+_RAISED_STYLE = re.compile(_RAISING_DECLARATION, re.IGNORECASE)
+_RAISED_CLASS = re.compile(rf"\.([\w-]+)\s*\{{[^{{}}]*{_RAISING_DECLARATION}", re.IGNORECASE)
 #: Anchored at the hyphen, which `re` finds by `memchr`; a pattern that begins with a letter is slower.
 _RAISING_PROPERTY = re.compile("-(?:(?<=vertical-)align|(?<=font-)variant-position)", re.IGNORECASE)
 _NOTE_MARK = re.compile(r"\s*[\[(]?[0-9]{1,3}[\])]?\s*")
-_INLINE = frozenset({"a", "b", "em", "font", "i", "small", "span", "strong"})
+_INLINE_ELEMENTS = frozenset({"a", "b", "em", "font", "i", "small", "span", "strong"})
 _MOST_STYLE_CHARS = 2**20
 _COMMENT = re.compile(
     r"<(?P<raw>script|style|textarea|xmp)\b(?:.*?</(?P=raw)\b|.*)|<!--(?P<comment>.*?)(?:-->|\Z)",
@@ -271,17 +271,17 @@ _COMMENT = re.compile(
 _ARK_WORD = re.compile(r"ark:/?[0-9a-z]{5}/[^\s\"'<>]*[^\s\"'<>.,;:)]", re.IGNORECASE)
 #: A part of each such word; `re` skips from colon to colon.
 _LABEL_AND_NAAN = re.compile(r":(?<=ark:)/?[0-9a-z]{5}/", re.IGNORECASE)
-_MOST_HIDDEN = 10
+_MOST_NAMED_ARKS = 10
 
 _TITLE = re.compile("<[tT][iI][tT][lL][eE]")
 _END_OF_TITLE = re.compile(r"</[tT][iI][tT][lL][eE](?P<is_whole>\s*>)?")
 
 #: libxml2 writes this for a character that is invalid in XML.
-_UNSPELLABLE = "&#xFFFD;"
+_INVALID_CHARACTER = "&#xFFFD;"
 
 
 def read_html(data: bytes, *, charset: str | None = None, with_links: bool = True) -> Reading:
-    """Return the text, links, title and base of a page; *charset* is the one declared by HTTP.
+    """Return the text, links, title and base of a page; *charset* is the encoding declared by HTTP, if any.
 
     Text, link targets and metadata come in page order, then scripts. Text without anything like a label is skipped, and
     so are targets that neither look like an ARK nor belong to such a text. If *with_links* is False, a page that
@@ -292,9 +292,9 @@ def read_html(data: bytes, *, charset: str | None = None, with_links: bool = Tru
     [('link-target', 'a/@href', '/ark:/12148/btv1b8'), ('text', 'p', 'See ark:/12148/btv1b8.')]
     """
     text, findings = text_of(data, MOST_BYTES, charset, html_body_declared_encoding(data))
-    markup, faults, left_out = prepare_source(text)
-    findings += [*faults, *_comment_findings(text)]
-    if not with_links and not left_out and holds_no_label_in_markup(markup) and nests_little(markup):
+    markup, source_findings, removed_blocks = prepare_source(text)
+    findings += [*source_findings, *_comment_findings(text)]
+    if not with_links and not removed_blocks and holds_no_label_in_markup(markup) and is_shallow(markup):
         title = _title_of(markup)
         if title is not None:
             return Reading(MEDIA_TYPE, title=title, findings=tuple(findings))
@@ -304,13 +304,13 @@ def read_html(data: bytes, *, charset: str | None = None, with_links: bool = Tru
         markup = flatten(markup)
         root, _ = _parse(markup)
     if root is None:
-        return Reading(MEDIA_TYPE, tuple(left_out), findings=tuple(findings))
+        return Reading(MEDIA_TYPE, tuple(removed_blocks), findings=tuple(findings))
     facts = _take_page_facts(root, has_raising_style=_RAISING_PROPERTY.search(markup) is not None)
     page = MarkupPage(_well_formed(root, markup))
     links = dict.fromkeys(filter(leads_to_document, [*facts.links, *facts.targets]))
     return Reading(
         MEDIA_TYPE,
-        (*page.blocks(), *facts.scripts, *left_out),
+        (*page.blocks(), *facts.scripts, *removed_blocks),
         tuple(links),
         facts.base,
         facts.title,
@@ -323,41 +323,41 @@ def read_html(data: bytes, *, charset: str | None = None, with_links: bool = Tru
 
 
 def _comment_findings(markup: str) -> list[Finding]:
-    """Return a finding that names the ARKs in comments, which are not citations because a page doesn't show them.
+    """Return a finding that names the ARKs in comments, which a page doesn't show; empty without such ARKs.
 
     >>> page = "<!-- was ark:/12148/x5. --><script><!-- ark:/12148/x6 --></script>"
     >>> [finding.detail for finding in _comment_findings(page)]
     ['in comments, which the page does not show: ark:/12148/x5']
     """
-    may_be = "<!--" in markup and _LABEL_AND_NAAN.search(markup) is not None
-    comments = (comment_match["comment"] for comment_match in _COMMENT.finditer(markup)) if may_be else ()
-    hidden = dict.fromkeys(
+    may_have_arks = "<!--" in markup and _LABEL_AND_NAAN.search(markup) is not None
+    comments = (comment_match["comment"] for comment_match in _COMMENT.finditer(markup)) if may_have_arks else ()
+    hidden_arks = dict.fromkeys(
         word for comment in comments if comment and may_hold_ark(comment) for word in _ARK_WORD.findall(comment)
     )
-    if not hidden:
+    if not hidden_arks:
         return []
-    named = ", ".join(list(hidden)[:_MOST_HIDDEN])
-    more = f" and {len(hidden) - _MOST_HIDDEN} more" if len(hidden) > _MOST_HIDDEN else ""
-    return [Finding("hidden-ark", f"in comments, which the page does not show: {named}{more}")]
+    ark_list = ", ".join(list(hidden_arks)[:_MOST_NAMED_ARKS])
+    more = f" and {len(hidden_arks) - _MOST_NAMED_ARKS} more" if len(hidden_arks) > _MOST_NAMED_ARKS else ""
+    return [Finding("hidden-ark", f"in comments, which the page does not show: {ark_list}{more}")]
 
 
 def _title_of(markup: str) -> str | None:
-    """Return the title by the beginning of the page; None if more of the page is needed.
+    """Return the title of a page, parsed up to the end of its title only; None if more of it must be parsed.
 
     >>> _title_of("<title>An <i>ark</title><svg><title>x"), _title_of("<p>No more"), _title_of("<title></title>")
     ('An <i>ark', '', None)
     """
-    end = _END_OF_TITLE.search(markup)
-    if end is None:
+    title_end = _END_OF_TITLE.search(markup)
+    if title_end is None:
         return None if _TITLE.search(markup) else ""
-    if not end["is_whole"]:  # "</titles>"
+    if not title_end["is_whole"]:  # "</titles>"
         return None
-    root, _ = _parse(markup[: end.end()])
+    root, _ = _parse(markup[: title_end.end()])
     return None if root is None else _take_page_facts(root, has_raising_style=False).title or None
 
 
 def _parse(markup: str) -> tuple[Element | None, str | None]:
-    """Return the tree of *markup*, and the fault that ended the parsing early.
+    """Return the root of *markup* (None if it has none) and the fault that ended the parsing early (None without one).
 
     A limit of libxml2, such as 2,048 open elements, ends the parsing without an exception, as the last error in the
     log. `huge_tree` lifts the limit of 10 MB for one text; `MOST_BYTES` limits the whole.
@@ -369,26 +369,29 @@ def _parse(markup: str) -> tuple[Element | None, str | None]:
         return None, str(error)
     if root is not None:  # lxml begins another element of that name after "</html>"
         root.extend(list(root.itersiblings()))
-    last = parser.error_log[-1] if parser.error_log else None
-    if last is not None and last.level == etree.ErrorLevels.FATAL:
-        return root, last.message
+    last_error = parser.error_log[-1] if parser.error_log else None
+    if last_error is not None and last_error.level == etree.ErrorLevels.FATAL:
+        return root, last_error.message
     return root, None
 
 
 def _take_page_facts(root: Element, *, has_raising_style: bool) -> PageFacts:
-    """Return title, base, links and scripts, and remove invisible content from the tree."""
+    """Return title, base, links and scripts of a page, and remove invisible content from its tree.
+
+    *has_raising_style* is True if its CSS may raise text.
+    """
     facts = PageFacts()
     if has_raising_style:
         # Elements raised by a style become `sup`: a raised 3 after an ARK is a footnote mark, not a part of it.
-        sheets = "".join(element.text or "" for element in root.iter("style"))[:_MOST_STYLE_CHARS]
-        raised = set(_RAISED_CLASS.findall(sheets))
+        css = "".join(element.text or "" for element in root.iter("style"))[:_MOST_STYLE_CHARS]
+        raised_classes = set(_RAISED_CLASS.findall(css))
         for element in root.xpath("//*[@style or @class]"):
-            is_raised = not raised.isdisjoint(element.get("class", "").split())
+            is_raised = not raised_classes.isdisjoint(element.get("class", "").split())
             is_raised = is_raised or _RAISED_STYLE.search(element.get("style", "")) is not None
-            if is_raised and element.tag in _INLINE and not may_hold_ark(element.get("href", "")):
+            if is_raised and element.tag in _INLINE_ELEMENTS and not may_hold_ark(element.get("href", "")):
                 element.tag = "sup"
-    for element in root.iter("title", "base", "embed", "link", "meta", "object", *_UNSEEN):
-        if element.tag not in _UNSEEN:
+    for element in root.iter("title", "base", "embed", "link", "meta", "object", *_INVISIBLE_ELEMENTS):
+        if element.tag not in _INVISIBLE_ELEMENTS:
             facts.read(element)
             continue
         if element.tag == "script" and element.text:
@@ -404,20 +407,20 @@ def _take_page_facts(root: Element, *, has_raising_style: bool) -> PageFacts:
 
 
 def _is_reference_to_note(link: Element) -> bool:
-    """Return True if the text of a link is the number of a note, and no word goes on after it."""
+    """Return True if the text of *link* is the number of a note, and no word continues after it."""
     is_in_word = (link.tail or "")[:1].isalnum()
     is_number = _NOTE_MARK.fullmatch("".join(link.itertext())) is not None
     return is_number and not is_in_word and not may_hold_ark(link.get("href", ""))
 
 
 def _well_formed(root: Element, markup: str) -> str:
-    """Return the tree as well-formed markup, including characters that are invalid in XML."""
-    written = _serialize(root)
-    if _UNSPELLABLE not in written:
-        return written
+    """Return the tree of *root* as well-formed markup; *markup* is its source, for characters invalid in XML."""
+    well_formed_markup = _serialize(root)
+    if _INVALID_CHARACTER not in well_formed_markup:
+        return well_formed_markup
     root, fault = _parse(with_controls_spelled(markup))
     if root is None or fault is not None:
-        return written
+        return well_formed_markup
     _take_page_facts(root, has_raising_style=_RAISING_PROPERTY.search(markup) is not None)
     return _serialize(root).translate(CONTROLS)
 

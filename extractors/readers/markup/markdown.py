@@ -22,11 +22,13 @@ MEDIA_TYPE = "text/markdown"
 MOST_BYTES = 2 * 2**20
 
 _FRONT_MATTER = re.compile(r"\A(?P<fence>---|\+\+\+)[ \t]*\n(?P<matter>.*?\n)(?P=fence)[ \t]*(?:\n|\Z)", re.DOTALL)
-_SHOWN = frozenset({"text", "code_inline", "softbreak"})
+_TEXT_TOKENS = frozenset({"text", "code_inline", "softbreak"})
 
 
 def read_markdown(data: bytes, *, charset: str | None = None) -> Reading:
-    r"""Return the text and links of the rendered page, including inline HTML; *charset* is the declared one.
+    r"""Return the text and links of the rendered page, including inline HTML.
+
+    *charset* is the declared encoding, if any.
 
     >>> reading = read_markdown(rb"See [the *map*](/ark:/12345/x5) or **ark:/12345/x\_6**.")
     >>> [(block.role.value, block.place, block.text) for block in reading.blocks]
@@ -34,14 +36,14 @@ def read_markdown(data: bytes, *, charset: str | None = None) -> Reading:
     """
     if len(data) > MOST_BYTES:
         finding = Finding("read-as-text", f"not read as Markdown, but as text: it has {len(data)} bytes")
-        as_text = read_plain(data, charset=charset)
-        return replace(as_text, media_type=MEDIA_TYPE, findings=(finding, *as_text.findings))
+        text_reading = read_plain(data, charset=charset)
+        return replace(text_reading, media_type=MEDIA_TYPE, findings=(finding, *text_reading.findings))
     decoded = decode(data, charset)
     findings = list(decoded.findings)
     text = decoded.text.replace("\r\n", "\n")
-    front = _FRONT_MATTER.match(text)
-    blocks = [Block(front["matter"], place="front-matter")] if front else []
-    markdown = text[front.end() :] if front else text
+    front_matter = _FRONT_MATTER.match(text)
+    blocks = [Block(front_matter["matter"], place="front-matter")] if front_matter else []
+    markdown = text[front_matter.end() :] if front_matter else text
     parser = _parser()
     references: dict[str, Any] = {}
     state = StateCore(markdown, parser, references)
@@ -49,9 +51,9 @@ def read_markdown(data: bytes, *, charset: str | None = None) -> Reading:
     block(state)
     inline(state)
     text_join(state)
-    nested = (child for token in state.tokens for child in token.children or ())
+    nested_tokens = (child for token in state.tokens for child in token.children or ())
     # A long link target or title may be referenced a million times.
-    if sum(len(str(value)) for child in nested for value in child.attrs.values()) > MOST_BYTES:
+    if sum(len(str(value)) for child in nested_tokens for value in child.attrs.values()) > MOST_BYTES:
         findings.append(Finding("read-as-text", "references would make the page too big; read as text"))
         return Reading(MEDIA_TYPE, (*blocks, Block(markdown)), findings=tuple(findings))
     for token in state.tokens:  # a page doesn't show the text after the opening of a fence
@@ -61,9 +63,11 @@ def read_markdown(data: bytes, *, charset: str | None = None) -> Reading:
     page = read_html(parser.renderer.render(state.tokens, parser.options, references).encode(), charset="utf-8")
     blocks += page.blocks
     # The targets of unused link definitions, such as footnotes that consist of a URL.
-    used = {shown.text for shown in blocks if shown.role is Role.LINK_TARGET}
+    used_targets = {page_block.text for page_block in blocks if page_block.role is Role.LINK_TARGET}
     targets = dict.fromkeys(reference["href"] for reference in references.get("references", {}).values())
-    blocks += [Block(target, Role.LINK_TARGET, place="[]:") for target in targets if target and target not in used]
+    blocks += [
+        Block(target, Role.LINK_TARGET, place="[]:") for target in targets if target and target not in used_targets
+    ]
     return replace(
         page,
         media_type=MEDIA_TYPE,
@@ -84,5 +88,7 @@ def _parser() -> MarkdownIt:
 def _first_heading(tokens: list[Token]) -> str:
     for heading, content in pairwise(tokens):
         if heading.type == "heading_open" and heading.tag == "h1":
-            return " ".join("".join(child.content for child in content.children or () if child.type in _SHOWN).split())
+            return " ".join(
+                "".join(child.content for child in content.children or () if child.type in _TEXT_TOKENS).split()
+            )
     return ""

@@ -147,7 +147,7 @@ class MarkupPart(Walk):
         for identifier, relation in relations.items():
             is_link = relation.kind == "hyperlink"
             if identifier not in self._used and relation.is_external and (is_link or may_hold_ark(relation.target)):
-                self.text.add_link(relation.target, self.open[0].location, leads_on=is_link)
+                self.text.add_link(relation.target, self.open[0].location, is_followed=is_link)
 
     def begin_known(self, element: Element, attributes: Mapping[str, str]) -> bool:
         """Begin an element outside of run properties; return False if it is unknown."""

@@ -6,8 +6,8 @@ from lxml import etree
 
 from extractors.mentions.possible_labels import may_hold_ark
 from extractors.model.documents import Block, Role
-from extractors.readers.markup.page import _TARGETS, _URL_ATTRIBUTES, APART, _meta_place
-from extractors.readers.running_text import TextRun
+from extractors.readers.markup.page import _TARGET_ATTRIBUTES, _URL_ATTRIBUTES, SEPARATE_ELEMENTS, _meta_location
+from extractors.readers.running_text import InlineText
 
 UNSEEN = {"iframe", "noembed", "script", "style", "template"}
 
@@ -17,7 +17,7 @@ class Events:
 
     def __init__(self) -> None:
         self.blocks: list[Block] = []
-        self._run = TextRun()
+        self._run = InlineText()
         self._link: int | None = None
         self._targets: list[str] = []
         self._told: set[int] = set()
@@ -28,7 +28,7 @@ class Events:
         if self._unseen_depth:
             self._unseen_depth += 1
             return
-        if tag in APART:
+        if tag in SEPARATE_ELEMENTS:
             self._end_run()
         self._run.begin_element()
         if tag == "a":
@@ -36,9 +36,9 @@ class Events:
             if attributes.get("href"):
                 self._targets.append(attributes["href"])
                 self._link = len(self._targets) - 1
-            self._run.link(self._link)
+            self._run.set_link(self._link)
         self._read_attributes(tag, attributes)
-        if tag in APART:
+        if tag in SEPARATE_ELEMENTS:
             self._elements.append(tag)
         elif tag == "br":
             self._run.write("\n")
@@ -53,13 +53,13 @@ class Events:
             self._unseen_depth -= 1
             if self._unseen_depth:
                 return
-        if tag in APART:
+        if tag in SEPARATE_ELEMENTS:
             self._end_run()
             self._elements.pop()
         self._run.end_element()
         if tag == "a":
             self._link = None
-            self._run.link(None)
+            self._run.set_link(None)
 
     def close(self) -> list[Block]:
         self._end_run()
@@ -76,14 +76,14 @@ class Events:
         self.blocks.append(block)
 
     def _read_attributes(self, tag: str, attributes: Mapping[str, str]) -> None:
-        place = _meta_place(attributes) if tag == "meta" else tag
+        place = _meta_location(attributes) if tag == "meta" else tag
         for name, value in attributes.items():
             where = f"{place}/@{name}"
             if not may_hold_ark(value):
                 continue
             if where == "a/@href" and self._link is not None:
                 self._told.add(self._link)
-            is_target = where in _TARGETS or name in _URL_ATTRIBUTES
+            is_target = where in _TARGET_ATTRIBUTES or name in _URL_ATTRIBUTES
             self.blocks.append(Block(value, Role.LINK_TARGET if is_target else Role.METADATA, place=where))
 
 

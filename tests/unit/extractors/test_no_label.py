@@ -10,7 +10,7 @@ from extractors.mentions import fast_path
 from extractors.mentions.possible_labels import _BEFORE_SIGN, _SIGNS, holds_no_label_in_markup, label_places
 from extractors.model.documents import Block
 from extractors.readers.markup import html
-from extractors.readers.markup.html import nests_little, read_html
+from extractors.readers.markup.html import is_shallow, read_html
 from extractors.wraps.evidence import Evidence
 from tests.unit.extractors.fully_read import read_fully
 from tests.unit.extractors.test_clean_arks import met
@@ -90,7 +90,7 @@ UNITS = st.sampled_from(
 def test_of_a_page_that_nests_little_the_parser_reads_all(units, x, y, count):
     unit = "".join(units).replace("|", " ").replace("X", x).replace("Y", y)
     page = unit * (count // len(units) + 1)
-    if nests_little(page):
+    if is_shallow(page):
         assert html._parse(page)[1] is None
 
 
@@ -98,7 +98,7 @@ def test_of_a_page_that_nests_little_the_parser_reads_all(units, x, y, count):
     ("page", "is_little"), [("<b>" * 2100, False), ("<b>" * 1900, True), ("<p><b>x</b></p>" * 2000, True)]
 )
 def test_how_deep_a_page_surely_is_read(page, is_little):
-    assert nests_little(page) is is_little
+    assert is_shallow(page) is is_little
 
 
 @given(st.lists(WORDS | st.sampled_from(AROUND + TAGS + MARKS + SIGNS), max_size=8).map("".join))
