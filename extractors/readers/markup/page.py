@@ -192,22 +192,18 @@ class MarkupPage:
         return self._link_numbers.setdefault(tag_start, len(self._link_numbers))
 
     def _read_attributes(self, tag: re.Match[str], attributes: Mapping[str, str]) -> None:
-        location = _meta_location(attributes) if tag[2] == "meta" else tag[2]
+        element_location = _meta_location(attributes) if tag[2] == "meta" else tag[2]
         for name, value in attributes.items():
             # The address of an archived copy (a Robust Link) cites no other object.
             is_copy = name == "data-versionurl" or (name == "data-originalurl" and value == attributes.get("href"))
             if is_copy or not may_hold_ark(value):
                 continue
-            attribute_location = f"{location}/@{name}"
-            if attribute_location == "a/@href":
+            location = f"{element_location}/@{name}"
+            if location == "a/@href":
                 self._add_target(value, self._link_number(tag.start()))
                 continue
-            role = (
-                Role.LINK_TARGET
-                if attribute_location in _TARGET_ATTRIBUTES or name in _URL_ATTRIBUTES
-                else Role.METADATA
-            )
-            self._blocks.append(Block(value, role, place=attribute_location))
+            role = Role.LINK_TARGET if location in _TARGET_ATTRIBUTES or name in _URL_ATTRIBUTES else Role.METADATA
+            self._blocks.append(Block(value, role, place=location))
 
 
 def _begins_element(tag: re.Match[str]) -> bool:

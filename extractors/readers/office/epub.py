@@ -35,19 +35,19 @@ _FONT_ALGORITHMS = ("http://www.idpf.org/2008/embedding", "http://ns.adobe.com/p
 
 
 def read_epub(data: bytes) -> Reading:
-    """Return metadata, chapters in reading order, and other text of a book. Never raises.
+    """Return metadata, chapters in reading order, and table of contents of a book. Never raises for damage.
 
     >>> read_epub(b"PK no such thing").findings
     (Finding(kind='unreadable', detail='not a ZIP archive, or damaged beyond repair'),)
     """
     package, text = Package(data), RunningText()
     # The package documents are listed in the container file; without one, they are all `.opf` members.
-    listed = (element for element in package.elements(_CONTAINER) if element.name == "rootfile")
-    paths = dict.fromkeys(unquote(element.attributes.get("full-path", "")).lstrip("/") for element in listed)
+    rootfile_elements = (element for element in package.elements(_CONTAINER) if element.name == "rootfile")
+    paths = dict.fromkeys(unquote(element.attributes.get("full-path", "")).lstrip("/") for element in rootfile_elements)
     rootfiles = [name for name in paths if name in package.members]
     rootfiles = rootfiles or [name for name in package.members if name.lower().endswith(".opf")]
     if package.members and not rootfiles:
-        package.note(Finding("unreadable", "it has no package document; all its pages were read"))
+        package.add_findings(Finding("unreadable", "it has no package document; all its pages were read"))
     titles: list[str] = []
     members: dict[str, bool] = {}
     """The members to read, with True for a chapter."""
@@ -62,15 +62,17 @@ def read_epub(data: bytes) -> Reading:
     encrypted = set(_encrypted_members(package))
     for member, is_chapter in members.items():
         if member in encrypted:
-            package.note(NEEDS_PASSWORD)
+            package.add_findings(NEEDS_PASSWORD)
         elif is_chapter:
             reading = read_html(package.read(member))
             text.add_part(reading, member)
-            named = f"{printable_name(member)}: "
-            package.note(*(replace(finding, detail=named + finding.detail) for finding in reading.findings))
+            finding_prefix = f"{printable_name(member)}: "
+            package.add_findings(
+                *(replace(finding, detail=finding_prefix + finding.detail) for finding in reading.findings)
+            )
         else:  # the table of contents of EPUB 2, which repeats the headings of the chapters
-            for leaf in package.elements(member):
-                text.add_value(leaf.text, f"{member}/{leaf.name}", Role.TEXT)
+            for element in package.elements(member):
+                text.add_value(element.text, f"{member}/{element.name}", Role.TEXT)
     findings = (*package.findings, *text.findings)
     return Reading(MEDIA_TYPE, tuple(text.blocks), text.targets, title="".join(titles[:1]), findings=findings)
 
@@ -87,18 +89,18 @@ def _encrypted_members(package: Package) -> Iterator[str]:
 
 
 def _read_metadata(text: RunningText, elements: list[XmlElement]) -> Iterator[str]:
-    """Add the metadata of a package document to *text*: texts, and values of attributes. Yield the titles."""
-    metadata: set[int] = set()
+    """Add the metadata of a package document, given by its *elements*, to *text*; yield the titles among them."""
+    metadata_ids: set[int] = set()
     for element in elements:
-        if element.name != "metadata" and id(element.around) not in metadata:
+        if element.name != "metadata" and id(element.parent) not in metadata_ids:
             continue
-        metadata.add(id(element))
-        name, named = element.name, element.attributes
-        href = named.get("href", "")
+        metadata_ids.add(id(element))
+        name, attributes = element.name, element.attributes
+        href = attributes.get("href", "")
         values = (
-            (named.get("name", name), named.get("content", "")),
+            (attributes.get("name", name), attributes.get("content", "")),
             (name, href if may_hold_ark(href) else ""),
-            (named.get("property", "") or name, element.text),
+            (attributes.get("property", "") or name, element.text),
         )
         for location, value in values:
             text.add_value(value, f"opf/{location}")
@@ -107,7 +109,10 @@ def _read_metadata(text: RunningText, elements: list[XmlElement]) -> Iterator[st
 
 
 def _listed_members(package: Package, folder: str, elements: list[XmlElement]) -> Iterator[tuple[str, bool]]:
-    """Yield the members of the spine and the manifest that have text, and True for each chapter."""
+    """Yield the names of members with text, in the order of spine and manifest, and True for a chapter.
+
+    *elements* are those of the package document, which is in *folder*.
+    """
     items: dict[str, Mapping[str, str]] = {}
     for element in elements:
         if element.name == "item":

@@ -20,10 +20,10 @@ from extractors.readers.office.package import (
     NEEDS_PASSWORD,
     Package,
     natural_order,
-    number_of,
     relations_of,
     root_name,
     send_events,
+    trailing_number,
 )
 from extractors.readers.running_text import RunningText
 
@@ -46,11 +46,11 @@ _TEXT_PARTS = {
     "chartSpace": "chart",
 }
 _SLIDE_PARTS = {"sld": "slide", "notes": "notes", "dataModel": "diagram", "chartSpace": "chart"}
-_DRAWINGS = {"wsDr": "drawing", "chartSpace": "chart"}
-_ONLY_ONE = frozenset({"document", "footnotes", "endnotes", "comments"})
+_DRAWING_PARTS = {"wsDr": "drawing", "chartSpace": "chart"}
+_SINGLE_PARTS = frozenset({"document", "footnotes", "endnotes", "comments"})
 _SHEET_NOTES = frozenset({"comments", "ThreadedComments"})
 
-_ZIP = b"PK"
+_ZIP_SIGNATURE = b"PK"
 _MANIFEST = "META-INF/manifest.xml"
 
 
@@ -69,22 +69,23 @@ def read_pptx(data: bytes) -> Reading:
 
 
 def read_xlsx(data: bytes) -> Reading:
-    """Return an Excel workbook: every cell with a string is a text at ``Sheet1!B12``; links, comments, properties."""
+    """Return an Excel workbook: cells with a string at ``Sheet1!B12``, links, comments, properties. Never raises."""
     package, text = Package(data), RunningText()
-    roots = parts_by_root(package)
+    roots = root_names(package)
     properties = read_properties(package, text, roots)
-    shared = RunningText()
-    for name in _with_root(roots, "sst"):
-        package.parse(name, SheetPart(shared, "", {}, {}))
-    strings = {block.place: block.text for block in shared.blocks}
+    shared_texts = RunningText()
+    for name in _parts_with_root(roots, "sst"):
+        package.parse(name, SheetPart(shared_texts, "", {}, {}))
+    strings = {block.place: block.text for block in shared_texts.blocks}
     sheet_names: dict[str, str] = {}
-    for workbook in _with_root(roots, "workbook"):
+    for workbook in _parts_with_root(roots, "workbook"):
         relations = relations_of(package, workbook)
         for element in package.elements(workbook):
             relation = relations.get(element.attributes.get("id", "")) if element.name == "sheet" else None
             if relation is not None:
                 sheet_names[relation.target] = element.attributes.get("name", "")
-    for name in _with_root(roots, "worksheet"):  # sheets that the workbook doesn't list are named after their files
+    for name in _parts_with_root(roots, "worksheet"):
+        # Sheets that the workbook doesn't list are named after their files.
         sheet_names.setdefault(name, posixpath.basename(name).removesuffix(".xml"))
     sheets = [name for name in sheet_names if roots.get(name) == "worksheet"]
     for name in sheets:
@@ -104,7 +105,7 @@ def read_odt(data: bytes) -> Reading:
 
 
 def read_ods(data: bytes) -> Reading:
-    """Return an OpenDocument spreadsheet, packaged or flat: every cell with text at ``Sheet1!B12``. Never raises."""
+    """Return an OpenDocument spreadsheet, packaged or flat: cells with text at ``Sheet1!B12``. Never raises."""
     return _read_opendocument(data, ODS)
 
 
@@ -117,18 +118,20 @@ def read_odp(data: bytes) -> Reading:
 
 
 def _read_markup(data: bytes, media_type: str, locations: Mapping[str, str], missing: str) -> Reading:
-    """Return a document; *locations* maps the root element of a part to the location of its text.
+    """Return a text document or presentation; *locations* maps root elements of parts to locations of their text.
 
-    *missing* names the main part, whose root element is the first, for the finding if there is none.
+    The first is that of the main part; *missing* names this part for the finding if the package has none.
     """
     package, text = Package(data), RunningText()
-    roots = parts_by_root(package)
+    roots = root_names(package)
     properties = read_properties(package, text, roots)
-    raised = {style for name in _with_root(roots, "styles") for style in raised_styles(package.elements(name))}
+    raised_style_ids = {
+        style for name in _parts_with_root(roots, "styles") for style in raised_styles(package.elements(name))
+    }
     for root, prefix in locations.items():
-        for name in _with_root(roots, root):
-            location = prefix if root in _ONLY_ONE else prefix + number_of(name)
-            package.parse(name, MarkupPart(text, location, relations_of(package, name), raised))
+        for name in _parts_with_root(roots, root):
+            location = prefix if root in _SINGLE_PARTS else prefix + trailing_number(name)
+            package.parse(name, MarkupPart(text, location, relations_of(package, name), raised_style_ids))
     read_custom_xml(package, text, roots)
     is_missing = next(iter(locations)) not in roots.values()
     return _reading_of(media_type, package, text, properties, missing if is_missing else "")
@@ -137,20 +140,24 @@ def _read_markup(data: bytes, media_type: str, locations: Mapping[str, str], mis
 def _read_sheet(
     package: Package, text: RunningText, name: str, sheet: str, strings: Mapping[str, str], roots: Mapping[str, str]
 ) -> None:
-    """Read a sheet with its drawings and comments."""
+    """Add the text of a sheet, with its drawings and comments, to *text*.
+
+    The sheet is the member *name*, and called *sheet*. *strings* are the shared strings by number; *roots* is from
+    `root_names`.
+    """
     relations = relations_of(package, name)
     package.parse(name, SheetPart(text, sheet, relations, strings))
-    related = {relation.target for relation in relations.values() if not relation.is_external}
-    for member in sorted(related & roots.keys(), key=natural_order):
+    related_parts = {relation.target for relation in relations.values() if not relation.is_external}
+    for member in sorted(related_parts & roots.keys(), key=natural_order):
         if roots[member] in _SHEET_NOTES:
             package.parse(member, SheetPart(text, sheet, {}, strings))
-        elif roots[member] in _DRAWINGS:
-            location = f"{sheet}/{_DRAWINGS[roots[member]]}"
+        elif roots[member] in _DRAWING_PARTS:
+            location = f"{sheet}/{_DRAWING_PARTS[roots[member]]}"
             package.parse(member, MarkupPart(text, location, relations_of(package, member)))
 
 
-def _with_root(roots: Mapping[str, str], wanted: str) -> list[str]:
-    return [name for name, root in roots.items() if root == wanted]
+def _parts_with_root(roots: Mapping[str, str], wanted_root: str) -> list[str]:
+    return [name for name, root in roots.items() if root == wanted_root]
 
 
 # -- OpenDocument
@@ -159,18 +166,18 @@ def _with_root(roots: Mapping[str, str], wanted: str) -> list[str]:
 def _read_opendocument(data: bytes, media_type: str) -> Reading:
     text = RunningText()
     part = OpenDocumentPart(text)
-    if not data.startswith(_ZIP) and b"opendocument" in data[:4096]:
+    if not data.startswith(_ZIP_SIGNATURE) and b"opendocument" in data[:4096]:
         findings = send_events(data, part)
         links = text.targets
         return Reading(media_type, tuple(text.blocks), links, title=part.title, findings=findings + text.findings)
     package = Package(data)
     encrypted = {
-        element.around.attributes.get("full-path", "")
+        element.parent.attributes.get("full-path", "")
         for element in package.elements(_MANIFEST)
-        if element.name == "encryption-data" and element.around is not None
+        if element.name == "encryption-data" and element.parent is not None
     }
     if encrypted:
-        package.note(NEEDS_PASSWORD)
+        package.add_findings(NEEDS_PASSWORD)
     # Metadata, then styles, which define raised text, then content, then that of embedded objects.
     embedded = [name for name in package.members if name.endswith("/content.xml")]
     for name in ("meta.xml", "styles.xml", "content.xml", *embedded):
@@ -183,8 +190,8 @@ def _read_opendocument(data: bytes, media_type: str) -> Reading:
 # -- the packaging of Office Open XML (ECMA-376, part 2): properties and relations
 
 
-def parts_by_root(package: Package) -> dict[str, str]:
-    """Return the XML members with the local names of their root elements, in natural order of the members' names.
+def root_names(package: Package) -> dict[str, str]:
+    """Return the local names of root elements by the names of XML members, in natural order of the latter.
 
     The root element shows the role of a part. By the standard, the relations and ``[Content_Types].xml`` define it, but
     in a damaged package both may be lost.
@@ -198,13 +205,16 @@ Properties = tuple[str, str | None]
 
 
 def read_properties(package: Package, text: RunningText, roots: Mapping[str, str]) -> Properties:
-    """Return title and base; add the values of core, custom and extended properties to *text* as metadata."""
+    """Return title and base; add the values of core and custom properties to *text* as metadata.
+
+    *roots* is from `root_names`.
+    """
     title, base = "", None
     for name, root in roots.items():
         if root not in ("coreProperties", "Properties"):
             continue
         for element in filter(lambda element: element.text, package.elements(name)):
-            custom = element.around.attributes.get("name") if element.around else None
+            custom = element.parent.attributes.get("name") if element.parent else None
             if root == "coreProperties":
                 text.add_value(element.text, f"core/{element.name}")
                 title = title or (" ".join(element.text.split()) if element.name == "title" else "")
@@ -216,7 +226,10 @@ def read_properties(package: Package, text: RunningText, roots: Mapping[str, str
 
 
 def read_custom_xml(package: Package, text: RunningText, roots: Mapping[str, str]) -> None:
-    """Add the values of custom XML, such as a bibliography's sources, that may hold an ARK."""
+    """Add the values of custom XML that may hold an ARK, such as a bibliography's sources, to *text*.
+
+    *roots* is from `root_names`.
+    """
     for name in roots:
         if name.lower().startswith("customxml/item"):
             for element in package.elements(name):
@@ -230,9 +243,9 @@ def read_custom_xml(package: Package, text: RunningText, roots: Mapping[str, str
 def _reading_of(
     media_type: str, package: Package, text: RunningText, properties: Properties, missing: str = ""
 ) -> Reading:
-    """Return the content of a document; its main part may be *missing*."""
+    """Return the content of a document; *missing* names its main part if the package has none, else is empty."""
     if missing and package.members:
-        package.note(Finding("unreadable", f"it has no {missing}"))
+        package.add_findings(Finding("unreadable", f"it has no {missing}"))
     title, base = properties
     findings = (*package.findings, *text.findings)
     return Reading(media_type, tuple(text.blocks), text.targets, base, title, findings=findings)

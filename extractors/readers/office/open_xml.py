@@ -13,7 +13,7 @@ from extractors.mentions.possible_labels import may_hold_ark
 from extractors.model.documents import Anchor, Role
 from extractors.readers.markup.xml import local_name
 from extractors.readers.office.package import Relation, XmlElement
-from extractors.readers.office.walk import PASSED_OVER, Element, Walk, column_letters, formula_target, number
+from extractors.readers.office.walk import SKIPPED_ELEMENT, Element, Walk, column_letters, formula_target, parse_number
 from extractors.readers.running_text import RunningText
 
 _HYPERLINK_FIELD = re.compile(r"\s*HYPERLINK\b(?P<arguments>.*)", re.IGNORECASE | re.DOTALL)
@@ -22,7 +22,7 @@ _SWITCHES_WITH_ARGUMENT = frozenset({"\\l", "\\o", "\\t"})
 
 
 def hyperlink_target(code: str) -> str:
-    r"""Return the target of a HYPERLINK field; empty for another field, or a place in the same document.
+    r"""Return the target of a HYPERLINK field, given its *code*; empty for another field, or a target in the document.
 
     >>> hyperlink_target(r' HYPERLINK "https://n2t.net/ark:12148/x5" \l "p3" \o "a tip" ')
     'https://n2t.net/ark:12148/x5#p3'
@@ -44,9 +44,9 @@ def hyperlink_target(code: str) -> str:
 
 
 #: Elements passed over with their content: deleted or moved text, former formatting, tab stops, phonetic readings.
-_SKIPPED = frozenset({"del", "moveFrom", "pPrChange", "rPh", "rPrChange", "rt", "tabLst", "tabs"})
+_SKIPPED_ELEMENTS = frozenset({"del", "moveFrom", "pPrChange", "rPh", "rPrChange", "rt", "tabLst", "tabs"})
 #: Properties of a run, and attributes of DrawingML's, that change nothing visible.
-_UNSEEN_PROPERTIES = frozenset({"altLang", "bmk", "dirty", "err", "lang", "noProof", "rPr", "smtClean", "vanish"})
+_INVISIBLE_PROPERTIES = frozenset({"altLang", "bmk", "dirty", "err", "lang", "noProof", "rPr", "smtClean", "vanish"})
 _CHARACTERS = {
     "cr": "\n",
     "noBreakHyphen": "\N{NON-BREAKING HYPHEN}",
@@ -56,12 +56,12 @@ _CHARACTERS = {
 }
 #: Codes in the header or footer of a sheet: position, font, size, colour, fields.
 _HEADER_CODE = re.compile(r'&(?:"[^"]*"|K[0-9A-Fa-f]{6}|[0-9]{1,3}|[A-Za-z])')
-_CELL = re.compile(r"[A-Z]{1,3}[0-9]{1,7}")
+_CELL_REFERENCE = re.compile(r"[A-Z]{1,3}[0-9]{1,7}")
 
 
 @dataclass(slots=True)
 class _Field:
-    """A field: its code, and then its result."""
+    """An open field: its code, and then the text of its result."""
 
     result: Element
     code: list[str] = field(default_factory=list)
@@ -70,19 +70,19 @@ class _Field:
 
 
 def raised_styles(elements: Iterable[XmlElement]) -> Iterator[str]:
-    """Yield the character styles that raise or hide text, from the styles part; inheritance is ignored."""
+    """Yield the ids of styles that raise or hide text, given the *elements* of the styles part, without inheritance."""
     style = ""
     for element in elements:
         if element.name == "style":
             style = element.attributes.get("styleId", "")
-        elif style and _raises(element.name, element.attributes):
+        elif style and _is_raising(element.name, element.attributes):
             yield style
 
 
-def _raises(name: str, attributes: Mapping[str, str]) -> bool:
-    """Return True if an element of run properties raises the run, as superscript or by half points, or hides it.
+def _is_raising(name: str, attributes: Mapping[str, str]) -> bool:
+    """Return True if the run property *name* raises the run, as superscript or by half points, or hides it.
 
-    In DrawingML, `rPr` raises it in per mille, or per cent (strict edition).
+    In DrawingML, `rPr` raises it, in per mille or per cent (strict edition).
     """
     value, baseline = attributes.get("val", ""), attributes.get("baseline", "")
     match name:
@@ -96,47 +96,50 @@ def _raises(name: str, attributes: Mapping[str, str]) -> bool:
 
 
 class MarkupPart(Walk):
-    """Reads one part of a text document or a presentation, a drawing, or a chart."""
+    """Reads one part of a text document or a presentation, a drawing, or a chart.
+
+    *relations* are those of the part by id, *raised_styles* the ids of styles that raise or hide text.
+    """
 
     def __init__(
-        self, text: RunningText, location: str, relations: Mapping[str, Relation], raised: Collection[str] = ()
+        self, text: RunningText, location: str, relations: Mapping[str, Relation], raised_styles: Collection[str] = ()
     ) -> None:
         super().__init__(text, location)
         self._relations = relations
-        self._used: set[str] = set()
-        self._raised = raised
+        self._used_ids: set[str] = set()
+        self._raised_styles = raised_styles
         self._fields: list[_Field] = []
         self._paragraph_links: dict[str, int] = {}
 
-    def begin(self, tag: str, around: Element, attributes: Mapping[str, str]) -> Element:
-        """Return the element that begins in *around*; of alternative contents, only the first is read."""
+    def begin(self, tag: str, parent: Element, attributes: Mapping[str, str]) -> Element:
+        """Return the element for *tag* in *parent*, as `Walk.begin`; skip alternative contents after the first."""
         name = local_name(tag)
-        if name in _SKIPPED:
-            if name == "del" and around.name == "mark":
+        if name in _SKIPPED_ELEMENTS:
+            if name == "del" and parent.name == "mark":
                 self.text.join_next_paragraph()
-            return PASSED_OVER
-        if around.is_property:
-            self._read_property(name, around, attributes)
-            return around
-        if name == "rPr" and around.name == "pPr":
-            return Element("mark", around.location)
-        element = Element(name, around.location, around.format, around.run)
+            return SKIPPED_ELEMENT
+        if parent.is_property:
+            self._read_property(name, parent, attributes)
+            return parent
+        if name == "rPr" and parent.name == "pPr":
+            return Element("mark", parent.location)
+        element = Element(name, parent.location, parent.format, parent.run)
         if name == "rPr" and element.run is not None:
             element.is_property = True
             self._read_property(name, element, attributes)
-        elif around.name == "AlternateContent":
-            is_first, around.is_read = not around.is_read, True
-            return element if is_first else PASSED_OVER
-        elif not self.begin_known(element, attributes):
-            return around
+        elif parent.name == "AlternateContent":
+            is_first, parent.is_read = not parent.is_read, True
+            return element if is_first else SKIPPED_ELEMENT
+        elif not self.begin_supported(element, attributes):
+            return parent
         return element
 
     def write(self, text: str) -> None:
-        """Write visible text; the result of a field within the code of another belongs to that code."""
-        if self._fields and (field := self._code()) is not None:
+        """Write visible text, or else the code of a field, including the results of fields within this code."""
+        if self._fields and (field := self._open_code_field()) is not None:
             field.code.append(text)
         else:
-            self.text.set_format(self.open[-1].format.union("link" for _ in self._fields))
+            self.text.set_format(self.open_elements[-1].format.union("link" for _ in self._fields))
             self.text.write(text)
 
     def close(self) -> None:
@@ -146,25 +149,25 @@ class MarkupPart(Walk):
         relations, self._relations = self._relations, {}
         for identifier, relation in relations.items():
             is_link = relation.kind == "hyperlink"
-            if identifier not in self._used and relation.is_external and (is_link or may_hold_ark(relation.target)):
-                self.text.add_link(relation.target, self.open[0].location, is_followed=is_link)
+            if identifier not in self._used_ids and relation.is_external and (is_link or may_hold_ark(relation.target)):
+                self.text.add_link(relation.target, self.open_elements[0].location, is_followed=is_link)
 
-    def begin_known(self, element: Element, attributes: Mapping[str, str]) -> bool:
-        """Begin an element outside of run properties; return False if it is unknown."""
+    def begin_supported(self, element: Element, attributes: Mapping[str, str]) -> bool:
+        """Begin *element*, which is no run property; return False if it has no meaning here."""
         name, location = element.name, element.location
         match name:
             case "t":
-                element.shows = True
+                element.has_visible_text = True
             case "r" | "fld":
                 element.run = element
                 element.format |= {name} - {"r"}
             case "p" | "v":  # in a chart, v is a category, the name of a series, or a number
-                element.shows = name == "v"
+                element.has_visible_text = name == "v"
                 element.at_end = self._end_codes
                 self._paragraph_links = {}
                 self.begin_paragraph(element)
             case "instrText":
-                element.shows = self._code() is not None
+                element.has_visible_text = self._open_code_field() is not None
             case "br":
                 self.write("\f" if attributes.get("type") == "page" else "\n")
             case "sym":
@@ -175,7 +178,7 @@ class MarkupPart(Walk):
                 element.location = f"{name}:{attributes.get('id', '')}"
             case "hyperlink":
                 element.format |= {"link"}
-                self.open_link(element, self._target(attributes, "anchor"))
+                self.open_link(element, self._relation_target(attributes, "anchor"))
             case "fldSimple":
                 element.format |= {"link"}
                 self._read_code(element, attributes.get("instr", ""))
@@ -198,20 +201,23 @@ class MarkupPart(Walk):
         return True
 
     def _read_property(self, name: str, properties: Element, attributes: Mapping[str, str]) -> None:
-        """Read one of the *properties* of a run. A raised 3 after an ARK is a footnote mark, not its last character."""
+        """Read the property *name* among the *properties* of a run.
+
+        A raised 3 after an ARK is a footnote mark, not its last character.
+        """
         run = properties.run
         assert run is not None
-        visible = sorted(item for item in attributes.items() if item[0] not in _UNSEEN_PROPERTIES)
-        if visible or name not in _UNSEEN_PROPERTIES:
+        visible = sorted(item for item in attributes.items() if item[0] not in _INVISIBLE_PROPERTIES)
+        if visible or name not in _INVISIBLE_PROPERTIES:
             run.format |= {f"{name} {visible}"}
         match name:
             case "hlinkClick":
                 self._link_run(properties, attributes)
-            case "vanish" if _raises(name, attributes) and not run.is_paragraph:  # within a name, too
+            case "vanish" if _is_raising(name, attributes) and not run.is_paragraph:  # within a name, too
                 self.begin_paragraph(run)
-            case "rStyle" if attributes.get("val") in self._raised:
+            case "rStyle" if attributes.get("val") in self._raised_styles:
                 self.raise_run(run)
-            case "position" | "rPr" | "vertAlign" if _raises(name, attributes):
+            case "position" | "rPr" | "vertAlign" if _is_raising(name, attributes):
                 self.raise_run(run)
 
     def raise_run(self, run: Element) -> None:
@@ -221,22 +227,28 @@ class MarkupPart(Walk):
 
     # -- links and fields
 
-    def _target(self, attributes: Mapping[str, str], fragment_name: str) -> str:
-        """Return the target of the relation that *attributes* name, with its fragment; empty without a relation."""
+    def _relation_target(self, attributes: Mapping[str, str], fragment_name: str) -> str:
+        """Return the target of the relation whose id is in *attributes*; empty without a relation.
+
+        The attribute *fragment_name* has its fragment.
+        """
         identifier, fragment = attributes.get("id", ""), attributes.get(fragment_name, "")
         relation = self._relations.get(identifier)
         if relation is None:
             return ""
-        self._used.add(identifier)
+        self._used_ids.add(identifier)
         return f"{relation.target}#{fragment}" if fragment else relation.target
 
     def _link_run(self, element: Element, attributes: Mapping[str, str]) -> None:
-        """Begin the link of a run in DrawingML, where one link may span several runs, or add that of a picture."""
+        """Begin the link of a run in DrawingML, which may span several runs, or add the link of a picture.
+
+        *element* is the run property, or an element of the picture.
+        """
         identifier = attributes.get("id", "")
         relation, run = self._relations.get(identifier), element.run
         if relation is None or not relation.is_external:
             return
-        self._used.add(identifier)
+        self._used_ids.add(identifier)
         if not element.is_property or run is None or run.link is not None:
             self.text.add_link(relation.target, element.location)
             return
@@ -245,14 +257,14 @@ class MarkupPart(Walk):
         run.link = self._paragraph_links[identifier]
         self.text.open_link(run.link)
 
-    def _code(self) -> _Field | None:
-        """Return the innermost field whose code has not ended."""
+    def _open_code_field(self) -> _Field | None:
+        """Return the innermost field whose code has not ended, or None."""
         return next((field for field in reversed(self._fields) if field.is_code), None)
 
     def _read_field(self, kind: str | None) -> None:
-        """Begin a field, begin its result after its code, or end it."""
+        """Begin a field, begin its result after its code, or end it, by the *kind* of a ``fldChar`` element."""
         if kind == "begin":
-            self._fields.append(_Field(Element("fldChar", self.open[-1].location)))
+            self._fields.append(_Field(Element("fldChar", self.open_elements[-1].location)))
         elif kind in {"separate", "end"} and self._fields:
             innermost = self._fields[-1]
             if innermost.is_code:
@@ -267,12 +279,12 @@ class MarkupPart(Walk):
         self._read_code(field.result, "".join(field.code))
 
     def _end_codes(self, _: str = "") -> None:
-        """End all codes at the end of the paragraph, so that a field without an end doesn't hide the text."""
-        while (field := self._code()) is not None:
+        """End the codes of all open fields, because a field without an end would hide the following paragraphs."""
+        while (field := self._open_code_field()) is not None:
             self._end_code(field)
 
     def _read_code(self, result: Element, code: str) -> None:
-        """Make the *result* of a field the text of a link, if its *code* says so."""
+        """Make *result* the text of a link if the *code* of its field is HYPERLINK; keep other code with an ARK."""
         target = hyperlink_target(code)
         self.open_link(result, target)
         if not target and may_hold_ark(code):  # reference managers store citations in the code of their fields
@@ -280,7 +292,10 @@ class MarkupPart(Walk):
 
 
 def _symbol(attributes: Mapping[str, str]) -> str:
-    """Return a character by its code; in a symbol font, U+F000 plus an ASCII code. Empty if it is none."""
+    """Return the character of a ``sym`` element by its hexadecimal code; empty if that is no character.
+
+    In a symbol font, the code is U+F000 plus an ASCII code.
+    """
     code = attributes.get("char", "")
     if code.upper() == "F02D" and attributes.get("font") == "Symbol":
         return "\N{MINUS SIGN}"
@@ -292,9 +307,10 @@ def _symbol(attributes: Mapping[str, str]) -> str:
 
 
 class SheetPart(MarkupPart):
-    """Reads one sheet, the comments on it, or the table of strings that the cells of all sheets refer to.
+    """Reads one sheet, the comments on it, or the table of strings that the cells of all sheets share.
 
-    Every cell with a string is a text at ``Sheet1!B12``, and every shared string one at its number.
+    A cell with a string is a text at ``Sheet1!B12``, and a shared string is one at its number. *strings* are the shared
+    strings by number.
     """
 
     def __init__(
@@ -304,33 +320,33 @@ class SheetPart(MarkupPart):
         self._sheet = sheet
         self._strings = strings
         self._first_block = len(text.blocks)
-        self._row = self._column = self._shared = 0
-        self._kind = ""
-        self._linked: dict[str, int] = {}
+        self._row = self._column = self._shared_count = 0
+        self._cell_type = ""
+        self._link_of_cell: dict[str, int] = {}
 
-    def begin_known(self, element: Element, attributes: Mapping[str, str]) -> bool:
-        """Begin an element of a sheet; return False if it is unknown."""
-        name, around = element.name, self.open[-1]
+    def begin_supported(self, element: Element, attributes: Mapping[str, str]) -> bool:
+        """Begin *element* of a sheet; return False if it has no meaning here."""
+        name, parent = element.name, self.open_elements[-1]
         match name:
             case "row":
-                self._row = number(attributes.get("r", "")) or self._row + 1
+                self._row = parse_number(attributes.get("r", "")) or self._row + 1
                 self._column = 0
             case "c":
                 self._column += 1
-                self._kind = attributes.get("t", "n")
+                self._cell_type = attributes.get("t", "n")
                 cell = attributes.get("r") or column_letters(self._column) + str(self._row)
                 self.begin_paragraph(element, f"{self._sheet}!{cell}")
             case "f":
-                element.pieces, element.at_end = [], lambda code: self.open_link(around, formula_target(code))
+                element.pieces, element.at_end = [], lambda code: self.open_link(parent, formula_target(code))
             case "v":
                 element.pieces, element.at_end = [], self._write_value
             case "si":
-                self.begin_paragraph(element, str(self._shared))
-                self._shared += 1
+                self.begin_paragraph(element, str(self._shared_count))
+                self._shared_count += 1
             case "comment" | "threadedComment":
                 self.begin_paragraph(element, f"{self._sheet}!{attributes.get('ref', '')}/comment")
             case "text":
-                element.shows = True
+                element.has_visible_text = True
             case "r":
                 element.run = element
                 self.begin_format(element)
@@ -341,11 +357,11 @@ class SheetPart(MarkupPart):
                 element.at_end = lambda text: self.text.write(_HEADER_CODE.sub(" ", text))
                 self.begin_paragraph(element, f"{self._sheet}/{name[-6:].lower()}")
             case _:
-                return super().begin_known(element, attributes)
+                return super().begin_supported(element, attributes)
         return True
 
     def raise_run(self, run: Element) -> None:
-        """Separate a raised run from the text before it, in one text."""
+        """Separate a raised run from the text before it by a space."""
         self.text.write(" ")
 
     def close(self) -> None:
@@ -353,21 +369,21 @@ class SheetPart(MarkupPart):
         super().close()
         for index in range(self._first_block, len(self.text.blocks)):
             block = self.text.blocks[index]
-            link = self._linked.get(block.place)
+            link = self._link_of_cell.get(block.place)
             if link is not None and block.role is Role.TEXT and not block.anchors:
                 block = replace(block, anchors=(Anchor(0, len(block.text), link),))
             self.text.blocks[index] = replace(block, seams=()) if block.seams else block  # as in shared strings
 
     def _write_value(self, value: str) -> None:
         """Write the value of a cell, unless it is a number, a Boolean or an error."""
-        if self._kind == "s":
+        if self._cell_type == "s":
             self.text.write(self._strings.get(value.strip(), ""))
-        elif self._kind == "str":
+        elif self._cell_type == "str":
             self.text.write(value)
 
     def _read_link(self, attributes: Mapping[str, str]) -> None:
-        """Read the link of a cell, or of a range, as that of its first cell."""
-        target, cell = self._target(attributes, "location"), _CELL.match(attributes.get("ref", ""))
+        """Read the link of a cell, or that of a range as the link of its first cell."""
+        target, cell = self._relation_target(attributes, "location"), _CELL_REFERENCE.match(attributes.get("ref", ""))
         if target and cell is not None:
             location = f"{self._sheet}!{cell[0]}"
-            self._linked.setdefault(location, self.text.add_link(target, location))
+            self._link_of_cell.setdefault(location, self.text.add_link(target, location))

@@ -34,7 +34,7 @@ class EnoughRead(Exception):
 
 
 class EventTarget:
-    """A target for the events of a parser; this one ignores all of them."""
+    """A target for the events of an XML parser; subclasses override the methods, which do nothing here."""
 
     __slots__ = ()
 
@@ -52,22 +52,22 @@ class EventTarget:
 
 
 def send_events(data: bytes, target: EventTarget) -> tuple[Finding, ...]:
-    """Parse *data*, send the events to *target*, and return findings about faults.
+    """Parse the XML *data*, send its events to *target*, and return findings about faults.
 
     >>> elements = _Elements()
     >>> send_events(b"<a><b>1</b><c>2</c>", elements)
     (Finding(kind='malformed-markup', detail='line 1: Premature end of data in tag a line 1'),)
-    >>> [(element.name, element.text) for element in elements.begun]
+    >>> [(element.name, element.text) for element in elements.elements]
     [('a', ''), ('b', '1'), ('c', '2')]
     """
     # lxml's published types are those of version 4, so these two are untyped.
-    untyped: Any = target
+    untyped_target: Any = target
     # Otherwise, entities in attributes would stay as written, and even "&amp;" would become "&#38;".
-    internal: Any = "internal"
+    internal_only: Any = "internal"
     # The source may be hostile: no external entities, and libxml2's own limits on depth, length and amplification.
     parser = etree.XMLParser(
-        target=untyped,
-        resolve_entities=internal,
+        target=untyped_target,
+        resolve_entities=internal_only,
         no_network=True,
         huge_tree=False,
         recover=True,
@@ -87,7 +87,7 @@ def by_local_name(attributes: Mapping[str, str]) -> dict[str, str]:
 
 
 def root_name(head: bytes) -> str:
-    """Return the local name of the root element in the first bytes of a part; empty if there is none.
+    """Return the local name of the root element in *head*, the first bytes of an XML part; empty if it has none.
 
     >>> root_name(b"<?xml version='1.0'?><!-- x --><w:hdr xmlns:w='...'>")
     'hdr'
@@ -98,19 +98,19 @@ def root_name(head: bytes) -> str:
 
 @dataclass(slots=True)
 class XmlElement:
-    """An element of a small vocabulary, for parts that fit in memory."""
+    """An XML element of a part that fits in memory."""
 
     name: str
     """The local name."""
     attributes: Mapping[str, str]
     """By local name."""
-    around: XmlElement | None
+    parent: XmlElement | None
     pieces: list[str] = field(default_factory=list)
     is_leaf: bool = True
 
     @property
     def text(self) -> str:
-        """Its text, without the blanks around it, if it has no child elements."""
+        """Its text, without the blanks around it; empty if it has child elements."""
         return "".join(self.pieces).strip() if self.is_leaf else ""
 
 
@@ -118,28 +118,28 @@ class _Elements(EventTarget):
     """Collects all elements in document order."""
 
     def __init__(self) -> None:
-        self.begun: list[XmlElement] = []
-        self._open: list[XmlElement] = []
+        self.elements: list[XmlElement] = []
+        self._open_elements: list[XmlElement] = []
 
     def start(self, tag: str, attributes: Mapping[str, str]) -> None:
         """Begin an element; its parent is not a leaf."""
-        if len(self.begun) >= _MOST_ELEMENTS:
+        if len(self.elements) >= _MOST_ELEMENTS:
             raise EnoughRead
-        around = self._open[-1] if self._open else None
-        if around is not None:
-            around.is_leaf = False
-        self._open.append(XmlElement(local_name(tag), by_local_name(attributes), around))
-        self.begun.append(self._open[-1])
+        parent = self._open_elements[-1] if self._open_elements else None
+        if parent is not None:
+            parent.is_leaf = False
+        self._open_elements.append(XmlElement(local_name(tag), by_local_name(attributes), parent))
+        self.elements.append(self._open_elements[-1])
 
     def data(self, text: str) -> None:
         """Read a piece of text."""
-        if self._open:
-            self._open[-1].pieces.append(text)
+        if self._open_elements:
+            self._open_elements[-1].pieces.append(text)
 
     def end(self, tag: str) -> None:
         """End an element."""
-        if self._open:
-            self._open.pop()
+        if self._open_elements:
+            self._open_elements.pop()
 
 
 # The members of a package.
@@ -169,12 +169,14 @@ class Package:
         """The members by name, in storage order."""
         self._archive = open_zip(BytesIO(data))
         if self._archive is None:
-            self.note(Finding("unreadable", "not a ZIP archive, or damaged beyond repair"))
+            self.add_findings(Finding("unreadable", "not a ZIP archive, or damaged beyond repair"))
             return
         for member in self._archive.infolist():
             name = _member_name(member.filename)
             if name in self.members:
-                self.note(Finding("duplicate-member", f"{printable_name(name)}: the last of this name was read"))
+                self.add_findings(
+                    Finding("duplicate-member", f"{printable_name(name)}: the last of this name was read")
+                )
             self.members[name] = member
 
     def head(self, name: str) -> bytes:
@@ -182,35 +184,35 @@ class Package:
         return self._content(name, _HEAD_BYTES)[0]
 
     def read(self, name: str) -> bytes:
-        """Return the readable bytes of a member, and note findings about the rest; empty for a missing member."""
+        """Return the readable bytes of a member, and add findings about the rest; empty for a missing member."""
         limit = min(MOST_MEMBER_BYTES, self._bytes_left)
         if not limit:
-            self.note(Finding("cut-off", f"its members were not read beyond {MOST_BYTES} bytes"))
+            self.add_findings(Finding("cut-off", f"its members were not read beyond {MOST_BYTES} bytes"))
             return b""
         content, finding = self._content(name, limit)
         if name in self.members:
             # A member that decompresses to nothing still costs its stored bytes.
             self._bytes_left -= min(max(len(content), self.members[name].compress_size), limit)
         if finding is not None:
-            self.note(finding)
+            self.add_findings(finding)
         return content
 
     def parse(self, name: str, target: EventTarget) -> None:
-        """Send the events of an XML member to *target*; note its faults as findings."""
+        """Send the events of the XML member *name* to *target*; add findings about its faults."""
         data = self.read(name)
         if not data:
             target.close()
             return
         for fault in send_events(data, target):
-            self.note(Finding(fault.kind, f"{printable_name(name)}: {fault.detail}"))
+            self.add_findings(Finding(fault.kind, f"{printable_name(name)}: {fault.detail}"))
 
     def elements(self, name: str) -> list[XmlElement]:
-        """Return the elements of an XML member with a small vocabulary, in document order."""
+        """Return the elements of the XML member *name*, in document order, up to a limit."""
         elements = _Elements()
         self.parse(name, elements)
-        return elements.begun
+        return elements.elements
 
-    def note(self, *findings: Finding) -> None:
+    def add_findings(self, *findings: Finding) -> None:
         """Add findings about the package or its members, without duplicates, up to a limit."""
         for finding in findings:
             if len(self.findings) < _MOST_FINDINGS and finding not in self.findings:
@@ -221,27 +223,27 @@ class Package:
         member = self.members.get(name)
         if self._archive is None or member is None:
             return b"", None
-        stored = open_member(self._archive, member, SizeBudget(limit + 1, 1))
-        if isinstance(stored, Finding):
-            is_encrypted = stored.kind == NEEDS_PASSWORD.kind
-            damage = Finding("unreadable-part", f"{printable_name(name)}: {stored.detail}")
-            return b"", NEEDS_PASSWORD if is_encrypted else damage
-        content = Lookahead(stored).read(limit + 1)
+        member_file = open_member(self._archive, member, SizeBudget(limit + 1, 1))
+        if isinstance(member_file, Finding):
+            is_encrypted = member_file.kind == NEEDS_PASSWORD.kind
+            damage_finding = Finding("unreadable-part", f"{printable_name(name)}: {member_file.detail}")
+            return b"", NEEDS_PASSWORD if is_encrypted else damage_finding
+        content = Lookahead(member_file).read(limit + 1)
         if len(content) > limit:
             return content[:limit], Finding(
                 "cut-off", f"only the first {limit} bytes of {printable_name(name)} were read"
             )
-        damage = Finding("unreadable-part", f"{printable_name(name)}: {stored.damage}")
-        return content, damage if stored.damage else None
+        damage_finding = Finding("unreadable-part", f"{printable_name(name)}: {member_file.damage}")
+        return content, damage_finding if member_file.damage else None
 
 
-def _member_name(stored: str) -> str:
-    r"""Return the name in the form of the formats: some writers on Windows store ``word\document.xml``.
+def _member_name(stored_name: str) -> str:
+    r"""Return *stored_name* with slashes: some programs on Windows store ``word\document.xml``.
 
     >>> _member_name("word\\document.xml"), _member_name("/word/document.xml")
     ('word/document.xml', 'word/document.xml')
     """
-    return stored.replace("\\", "/").lstrip("/")
+    return stored_name.replace("\\", "/").lstrip("/")
 
 
 def printable_name(name: str) -> str:
@@ -270,7 +272,7 @@ class Relation:
 
 
 def member_path(folder: str, reference: str) -> str:
-    """Return the name of the member that a URL in a part of *folder* refers to.
+    """Return the name of the member that *reference*, a relative URL in a part in *folder*, refers to.
 
     >>> member_path("word", "../media/a%20b.png"), member_path("word", "/customXml/item1.xml")
     ('media/a b.png', 'customXml/item1.xml')
@@ -279,7 +281,7 @@ def member_path(folder: str, reference: str) -> str:
 
 
 def relations_of(package: Package, part: str) -> Mapping[str, Relation]:
-    """Return the relations of a part by their ids."""
+    """Return the relations of the member *part* by their ids."""
     folder, name = posixpath.split(part)
     relations: dict[str, Relation] = {}
     for element in package.elements(posixpath.join(folder, "_rels", f"{name}.rels")):
@@ -304,10 +306,10 @@ def natural_order(name: str) -> tuple[tuple[int, str], ...]:
     return tuple((int(piece[:18]), piece) if index % 2 else (0, piece) for index, piece in pieces)
 
 
-def number_of(name: str) -> str:
-    """Return the number at the end of a part's name; empty if it has none.
+def trailing_number(name: str) -> str:
+    """Return the last number in the file name of a part; empty if it has none.
 
-    >>> number_of("word/header2.xml"), number_of("word/kopf.xml")
+    >>> trailing_number("word/header2.xml"), trailing_number("word/kopf.xml")
     ('2', '')
     """
     digits = _DIGITS.findall(posixpath.basename(name))

@@ -33,18 +33,18 @@ _CHARACTERS = dict(
     )
 )
 #: The end of a paragraph, or of a piece of one, such as the mark of a note. A backslash at a line end is one.
-_ENDS = frozenset({*"par cell nestcell row nestrow sect column chftn chatn".split(), "\n", "\r"})  # noqa: SIM905
+_ENDING_WORDS = frozenset({*"par cell nestcell row nestrow sect column chftn chatn".split(), "\n", "\r"})  # noqa: SIM905
 #: Visible properties of characters, and the result of a field.
 _FORMATS = frozenset("b caps cf cs f fldrslt fs highlight i scaps strike ul ulnone".split())  # noqa: SIM905
 #: Groups with a separate text.
-_STORIES = frozenset(
+_STORY_GROUPS = frozenset(
     "annotation footer footerf footerl footerr footnote header headerf headerl headerr shptxt".split()  # noqa: SIM905
 )
 #: Groups with a property of the document.
-_VALUES = frozenset({"doccomm", "hlinkbase", "keywords", "staticval", "subject", "title"})
+_VALUE_GROUPS = frozenset({"doccomm", "hlinkbase", "keywords", "staticval", "subject", "title"})
 #: Groups without text of the document. Groups that begin with an asterisk have none either, unless they are known.
-_PASSED_OVER = frozenset("colortbl fonttbl info listtext pict pntext shprslt stylesheet tc xe".split())  # noqa: SIM905
-_KNOWN = _STORIES | _VALUES | {"fldinst"}
+_SKIPPED_GROUPS = frozenset("colortbl fonttbl info listtext pict pntext shprslt stylesheet tc xe".split())  # noqa: SIM905
+_READ_GROUPS = _STORY_GROUPS | _VALUE_GROUPS | {"fldinst"}
 
 
 @dataclass(slots=True)
@@ -52,23 +52,24 @@ class _Group:
     """The state of a group; a nested group begins with a copy."""
 
     kind: str = ""
-    """The destination, if it matters at the end of the group."""
+    """The control word of its destination, if that matters at the end of the group."""
     story: str = "p"
-    is_passed_over: bool = False
+    """The location of its paragraphs: the control word of a separate text, such as ``footnote``."""
+    is_skipped: bool = False
     is_apart: bool = False
     """True for a raised footnote mark."""
     is_hidden: bool = False
     format: frozenset[str] = frozenset()
     """Its visible properties."""
-    skipped: int = 1
-    """Number of characters after a Unicode character that repeat it for old programs."""
+    fallback_chars: int = 1
+    """Number of characters after a Unicode character that represent it for old programs."""
     value: list[str] | None = None
     """The pieces of hidden text: a field's code, or a property of the document."""
     link: int | None = None
 
 
 def read_rtf(data: bytes) -> Reading:
-    r"""Return the paragraphs, notes, links and properties of a document.
+    r"""Return the paragraphs, notes, links and properties of an RTF document.
 
     >>> read_rtf(rb"{\rtf1 See {\b ark:/13030/ft2ds}{\i vh392}\par}").blocks[0].text
     'See ark:/13030/ft2dsvh392'
@@ -101,9 +102,9 @@ class _Document:
         self.text.begin("p")
         self._groups = [_Group()]
         self._charset = "cp1252"
-        self._pending: list[bytes] = []
-        """Text that isn't decoded yet: a character may need several escapes."""
-        self._to_skip = 0
+        self._pending_bytes: list[bytes] = []
+        """Pieces of text that aren't decoded yet: a character may need several escapes."""
+        self._chars_to_skip = 0
         self._is_starred = self._is_apart = self._is_hidden = False
 
     def close(self) -> RunningText:
@@ -115,15 +116,15 @@ class _Document:
         return self.text
 
     def read(self, token: re.Match[bytes]) -> None:
-        """Read *token*."""
+        """Read *token*, a match of `_TOKEN`."""
         if token["text"] or token["byte"]:
             chars = token["text"] or bytes.fromhex(token["byte"].decode())
-            if not self._groups[-1].is_passed_over:
-                self._pending.append(chars[self._to_skip :])
-            self._to_skip = max(0, self._to_skip - len(chars))
+            if not self._groups[-1].is_skipped:
+                self._pending_bytes.append(chars[self._chars_to_skip :])
+            self._chars_to_skip = max(0, self._chars_to_skip - len(chars))
         elif token["brace"]:
             self._write_pending()
-            self._to_skip = 0
+            self._chars_to_skip = 0
             if token["brace"] == b"}":
                 self._end_group()
             elif len(self._groups) > _MOST_DEPTH:
@@ -135,33 +136,33 @@ class _Document:
         elif token["word"] or token["symbol"]:
             self._write_pending()
             word, number = (token["word"] or token["symbol"]).decode("latin-1"), int(token["number"] or -1)
-            if self._to_skip and word != "u":
-                self._to_skip -= 1
+            if self._chars_to_skip and word != "u":
+                self._chars_to_skip -= 1
             elif word == "u":
-                self._to_skip = self._groups[-1].skipped
+                self._chars_to_skip = self._groups[-1].fallback_chars
                 # A lone surrogate is not a character.
                 self._write(chr(number % 0x10000).encode("utf-8", "replace").decode())
             elif word in _CHARACTERS:
                 self._write(_CHARACTERS[word])
             else:
-                self._control(word, number)
+                self._read_control_word(word, number)
             self._is_starred = False
 
-    def _control(self, word: str, number: int) -> None:
-        """Read a control word: a destination, a format, the end of a paragraph …"""
+    def _read_control_word(self, word: str, number: int) -> None:
+        """Read a control word, such as a destination, a format or the end of a paragraph; *number* is -1 without one."""
         group = self._groups[-1]
-        if word in _PASSED_OVER or (self._is_starred and word not in _KNOWN):
-            group.is_passed_over = True
-        elif word in _STORIES:
+        if word in _SKIPPED_GROUPS or (self._is_starred and word not in _READ_GROUPS):
+            group.is_skipped = True
+        elif word in _STORY_GROUPS:
             self.text.set_apart()
             self.text.begin(word)
             group.kind = group.story = word
-            group.is_passed_over = self._is_apart = group.is_apart = False
-        elif word in _VALUES or word == "fldinst":
-            group.kind, group.value, group.is_passed_over = word, [], False
+            group.is_skipped = self._is_apart = group.is_apart = False
+        elif word in _VALUE_GROUPS or word == "fldinst":
+            group.kind, group.value, group.is_skipped = word, [], False
         elif word == "field":
             group.kind = word
-        elif word in _ENDS and not (group.is_passed_over or group.value):
+        elif word in _ENDING_WORDS and not (group.is_skipped or group.value):
             self.text.end()
             self.text.begin(group.story)
         elif word in ("super", "up", "plain", "nosupersub"):
@@ -171,12 +172,12 @@ class _Document:
         elif word == "v":
             group.is_hidden = number != 0
         elif word in _FORMATS:
-            others = {own for own in group.format if own.split()[0] != word}
-            group.format = frozenset(others if number == 0 else {*others, f"{word} {number}"})
+            other_formats = {format_name for format_name in group.format if format_name.split()[0] != word}
+            group.format = frozenset(other_formats if number == 0 else {*other_formats, f"{word} {number}"})
         elif word == "deleted":
-            group.is_passed_over = number != 0
+            group.is_skipped = number != 0
         elif word == "uc":
-            group.skipped = max(0, number)
+            group.fallback_chars = max(0, number)
         elif word == "ansicpg":
             self._charset = text_codec(f"cp{number}") or self._charset
 
@@ -184,7 +185,7 @@ class _Document:
         if len(self._groups) == 1:
             return
         group = self._groups.pop()
-        if group.kind in _STORIES:
+        if group.kind in _STORY_GROUPS:
             self.text.end()
             self._is_apart = False
         elif group.kind == "field" and group.link is not None:
@@ -202,14 +203,14 @@ class _Document:
                 self.text.add_value(value.strip(), group.kind, role)
 
     def _write_pending(self) -> None:
-        if self._pending:
-            text = b"".join(self._pending).decode(self._charset, "replace")
-            self._pending.clear()
+        if self._pending_bytes:
+            text = b"".join(self._pending_bytes).decode(self._charset, "replace")
+            self._pending_bytes.clear()
             self._write(text)
 
     def _write(self, text: str) -> None:
         group = self._groups[-1]
-        if not text or group.is_passed_over:
+        if not text or group.is_skipped:
             return
         if group.value is not None:
             group.value.append(text)

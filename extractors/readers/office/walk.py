@@ -20,15 +20,15 @@ class Element:
     name: str
     location: str
     format: frozenset[str] = frozenset()
-    """The visible properties of its text."""
+    """The visible properties of its text, by any names."""
     run: Element | None = None
     """In Office Open XML, the run of characters with its text; None outside of runs."""
     is_property: bool = False
     """True if it describes its run."""
-    shows: bool = False
+    has_visible_text: bool = False
     """True if text directly in it is visible."""
     pieces: list[str] | None = None
-    """The text directly in it, for *at_end*; None if that needs none."""
+    """The pieces of the text directly in it, for `at_end`; None if `at_end` needs no text."""
     at_end: Callable[[str], object] | None = None
     is_paragraph: bool = False
     is_apart: bool = False
@@ -38,26 +38,26 @@ class Element:
     """True if the first of its alternative contents was read."""
 
 
-#: An element that is no part of the text, with its content.
-PASSED_OVER = Element("", "")
+#: Any element that is skipped with its content.
+SKIPPED_ELEMENT = Element("", "")
 
 
 class Walk(EventTarget, ABC):
-    """Reads a part of a document, and writes its visible text to a `RunningText`.
+    """Reads a part of a document, at *location*, and writes its visible text to a `RunningText`.
 
-    A subclass knows the elements of a format.
+    A subclass defines the meaning of elements in a format.
     """
 
     def __init__(self, text: RunningText, location: str) -> None:
         self.text = text
-        self.open = [Element("", location)]
+        self.open_elements = [Element("", location)]
         self._formats = 0
 
     @abstractmethod
-    def begin(self, tag: str, around: Element, attributes: Mapping[str, str]) -> Element:
-        """Return the element that begins in *around*: `PASSED_OVER`, or *around* if it has no meaning of its own.
+    def begin(self, tag: str, parent: Element, attributes: Mapping[str, str]) -> Element:
+        """Return a new element for *tag* in *parent*, or *parent* itself if the tag has no meaning of its own.
 
-        *attributes* are by local name.
+        For an element to skip with its content, return `SKIPPED_ELEMENT`. *attributes* are by local name.
         """
 
     @abstractmethod
@@ -65,49 +65,51 @@ class Walk(EventTarget, ABC):
         """Write visible text of the innermost element."""
 
     def start(self, tag: str, attributes: Mapping[str, str]) -> None:
-        """Begin an element."""
-        around = self.open[-1]
-        self.open.append(around if around is PASSED_OVER else self.begin(tag, around, by_local_name(attributes)))
+        """Begin an element; *tag* and *attributes* are those of lxml."""
+        parent = self.open_elements[-1]
+        self.open_elements.append(
+            parent if parent is SKIPPED_ELEMENT else self.begin(tag, parent, by_local_name(attributes))
+        )
 
     def data(self, text: str) -> None:
-        """Read a piece of text."""
-        element = self.open[-1]
+        """Read a piece of text directly in the innermost element."""
+        element = self.open_elements[-1]
         if element.pieces is not None:
             element.pieces.append(text)
-        elif element.shows:
+        elif element.has_visible_text:
             self.write(text)
 
     def end(self, tag: str) -> None:
-        """End an element."""
-        ended = self.open.pop()
-        if not self.open:
-            self.open.append(ended)
-        elif ended is not self.open[-1]:
-            self._end(ended)
+        """End the innermost element."""
+        element = self.open_elements.pop()
+        if not self.open_elements:
+            self.open_elements.append(element)
+        elif element is not self.open_elements[-1]:
+            self._end_element(element)
 
     def close(self) -> None:
         """End the part, with the elements that never ended."""
-        while len(self.open) > 1:
+        while len(self.open_elements) > 1:
             self.end("")
         self.text.close()
 
-    def _end(self, ended: Element) -> None:
-        if ended.at_end is not None:
-            ended.at_end("".join(ended.pieces or ()))
-        if ended.is_apart:
+    def _end_element(self, element: Element) -> None:
+        if element.at_end is not None:
+            element.at_end("".join(element.pieces or ()))
+        if element.is_apart:
             self.text.set_apart()
-        if ended.is_paragraph:
+        if element.is_paragraph:
             self.text.end()
-        if ended.link is not None:
-            self.text.close_link(ended.link)
+        if element.link is not None:
+            self.text.close_link(element.link)
 
     def begin_format(self, element: Element) -> None:
-        """Give the text of *element* a visible format of its own."""
+        """Give the text of *element* a visible property that no other element has."""
         self._formats += 1
         element.format |= {str(self._formats)}
 
     def begin_paragraph(self, element: Element, location: str = "") -> None:
-        """Begin a paragraph, at a *location* of its own or that of *element*, which ends with the element."""
+        """Begin the paragraph of *element*, which ends with it, at *location*, or else at that of *element*."""
         if self.text.is_full:
             raise EnoughRead
         element.location = location or element.location
@@ -127,7 +129,7 @@ class Walk(EventTarget, ABC):
 
 
 def formula_target(formula: str) -> str:
-    """Return the target of a formula for a link; empty for another formula, or a target in another cell.
+    """Return the target of a HYPERLINK *formula*; empty for another formula, or if another cell has the target.
 
     >>> formula_target('of:=HYPERLINK("https://n2t.net/ark:12148/x5";"scan")')
     'https://n2t.net/ark:12148/x5'
@@ -137,7 +139,7 @@ def formula_target(formula: str) -> str:
 
 
 def column_letters(column: int) -> str:
-    """Return the letters of a column, counted from 1.
+    """Return the letters of a spreadsheet's *column*, counted from 1.
 
     >>> [column_letters(column) for column in (1, 26, 27, 16384)]
     ['A', 'Z', 'AA', 'XFD']
@@ -149,10 +151,10 @@ def column_letters(column: int) -> str:
     return letters
 
 
-def number(digits: str, otherwise: int = 0) -> int:
-    """Return a number that is not negative; *otherwise* for other text.
+def parse_number(digits: str, default: int = 0) -> int:
+    """Return the number that *digits* spells, if it has at most nine digits; *default* for any other text.
 
-    >>> number("12"), number("-1"), number("9" * 5000), number("", 1)
+    >>> parse_number("12"), parse_number("-1"), parse_number("9" * 5000), parse_number("", 1)
     (12, 0, 0, 1)
     """
-    return int(digits) if digits.isdecimal() and len(digits) <= 9 else otherwise
+    return int(digits) if digits.isdecimal() and len(digits) <= 9 else default
