@@ -283,7 +283,9 @@ def meant_by(reading: CandidateReading, evidence: Evidence) -> tuple[CandidateRe
     if LABEL.search(reading.url) is None:
         return ()
     shapes = evidence.shapes
-    suggested = suggestions(reading.ark, zones=evidence.zones, fits=shapes.allows, is_seen=evidence.holds, limit=MEANT)
+    suggested = suggestions(
+        reading.ark, zones=evidence.zones, fits=shapes.allows, is_seen=evidence.has_whole_ark, limit=MEANT
+    )
     return tuple(CandidateReading(suggestion.ark, _at(reading.url, str(suggestion.ark))) for suggestion in suggested)
 
 

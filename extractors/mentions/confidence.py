@@ -82,8 +82,8 @@ def confidence_in(
     is_link_cut = block.page is not None and any(not rest.isalpha() for rest in rests)
     if linked == ark and not is_link_cut:
         return Confidence.CERTAIN, Reason.LINK_TARGET
-    is_whole = not block.is_recognized and evidence.holds(str(ark)) and evidence.supports(ark)
-    if is_whole and not (linked == ark or any(evidence.holds(str(other)) for other in others)):
+    is_whole = not block.is_recognized and evidence.has_whole_ark(str(ark)) and evidence.is_supported(ark)
+    if is_whole and not (linked == ark or any(evidence.has_whole_ark(str(other)) for other in others)):
         return Confidence.CERTAIN, Reason.COMPLETE_ELSEWHERE
     # An alternative that equals *ark* has a rest that is unknown.
     passing = any(evidence.zones.check(other) is CheckCharacter.PASSES for other in notes.alternatives)

@@ -209,26 +209,26 @@ class Gaps:
             return False
         wrap, at = self._wrap(pos), self._offsets.source_offset(pos)
         is_plain = self._is_plain(pos)
-        if is_plain and not wrap.hyphen and is_next_item(self._block.text, at):
+        if is_plain and not wrap.has_hyphen and is_next_item(self._block.text, at):
             return False
         is_next_number = is_plain and is_numbered(self._block.text, at)
         wrap = replace(wrap, is_numbered=is_next_number, is_interrupted=not is_plain)
         decision = self._over_wrap(wrap, pos)
         if RIGHT_TO_LEFT.search(self._text, max(0, pos - _NEAR_CHARS), pos + _NEAR_CHARS):
             self._notes.mark_likely(Reason.RIGHT_TO_LEFT_LINE_END)
-            self._notes.note_alternative(wrap.left if decision.join else wrap.left + wrap.right)
+            self._notes.note_alternative(wrap.left if decision.is_joined else wrap.left + wrap.right)
         self._notes.is_beyond_name |= wrap.is_beyond_name and decision.reason != Reason.ENDS_BEFORE_OTHER_TEXT
         self._note_decision(decision, wrap)
-        if decision.join:
+        if decision.is_joined:
             self._notes.note_repair("line wrap")
             self._cut_hyphen_of(wrap)
-            if not wrap.hyphen and lacks_hyphen(wrap):
+            if not wrap.has_hyphen and lacks_hyphen(wrap):
                 self._builder.add("-", pos, pos)
-        return decision.join
+        return decision.is_joined
 
     def _cut_hyphen_of(self, wrap: Wrap) -> None:
         """Remove a typesetter's hyphen; UUIDs and FamilySearch names (1:1:CVLH-SJ7) keep their own hyphens."""
-        if wrap.hyphen and not _OWN_HYPHENS.search(self._builder.name[:-1] + wrap.next_part):
+        if wrap.has_hyphen and not _OWN_HYPHENS.search(self._builder.name[:-1] + wrap.next_part):
             self._builder.cut(1)
             self._notes.note_repair("hyphen at line wrap")
 
@@ -243,7 +243,7 @@ class Gaps:
         if builder.name:
             wrap = self._wrap(pos)
             decided = check_character_decides(wrap, self._evidence) if _PIECE.match(self._text, pos + 1) else None
-            if decided is None or not decided.join or decided.confidence is not Confidence.CERTAIN:
+            if decided is None or not decided.is_joined or decided.confidence is not Confidence.CERTAIN:
                 return pos
             self._notes.note_alternative(wrap.left)
             self._cut_hyphen_of(wrap)
@@ -287,26 +287,26 @@ class Gaps:
             self._notes.is_beyond_name |= wrap.is_beyond_name
             unsure = WrapDecision(True, Reason.DASH_FOR_HYPHEN, Confidence.LIKELY)
             decision = self._first_decision(_DASH_RULES, wrap) or unsure
-            if not (decision.join and decision.confidence is Confidence.CERTAIN):
+            if not (decision.is_joined and decision.confidence is Confidence.CERTAIN):
                 self._note_decision(decision, wrap)
-            if not decision.join:
+            if not decision.is_joined:
                 return at
         return end
 
     def _note_decision(self, decision: WrapDecision, wrap: Wrap) -> None:
-        otherwise = wrap.left if decision.join else wrap.left + wrap.right
+        otherwise = wrap.left if decision.is_joined else wrap.left + wrap.right
         self._notes.note_decision(decision, otherwise=otherwise)
 
     def _word_behind(self, left: str, after: int) -> WrapDecision | None:
         """Return the decision that an ARK ends before a word of the sentence; None if it doesn't."""
         rules = (whole_elsewhere, check_character_decides, word_follows)
         decision = self._first_decision(rules, self._wrap_at_dash(left, after))
-        return decision if decision is not None and not decision.join else None
+        return decision if decision is not None and not decision.is_joined else None
 
     def _wrap_at_dash(self, left: str, after: int) -> Wrap:
         """Return the possible break between *left* and the word that begins at *after* a dash."""
         right = _TOKEN.match(self._text, after, after + _LONGEST_WORD)[0]
-        return Wrap(left, right, hyphen=False, line_slack=0)
+        return Wrap(left, right, has_hyphen=False, line_slack=0)
 
     def _over_wrap(self, wrap: Wrap, pos: int) -> WrapDecision:
         if pos < self._bracket_end:
@@ -328,9 +328,9 @@ class Gaps:
         wrap = Wrap(
             left=self._label + (self._builder.chars[:-1] if hyphen else self._builder.chars),
             right=unquote(token[0]) if self._is_encoded else token[0],
-            hyphen=hyphen,
+            has_hyphen=hyphen,
             line_slack=self._line_slack(pos) if text[pos] == WRAP else None,
-            beyond=text[token.end() : token.end() + _BEYOND_CHARS],
+            text_beyond=text[token.end() : token.end() + _BEYOND_CHARS],
             is_paged=self._block.page is not None,
             is_continued=text[pos] == WRAP and self._block.text.endswith("\\", 0, self._offsets.source_offset(pos)),
         )

@@ -16,7 +16,7 @@ from extractors.model.budget import ReadingStage, has_time
 from extractors.model.check_characters import CheckCharacter, suggestions
 from extractors.model.documents import Block, Finding, Reading, Role
 from extractors.model.urls import authority_of, is_web_url, join_url
-from extractors.wraps.evidence import evidence_in_use
+from extractors.wraps.evidence import current_evidence
 from extractors.wraps.reasons import Reason
 from extractors.wraps.rules import Confidence
 
@@ -78,8 +78,8 @@ class Mention:
         """
         if self.check is not CheckCharacter.FAILS or not has_time(ReadingStage.SUGGESTING, _NO_SUGGESTIONS):
             return ()
-        evidence = evidence_in_use()
-        meant = suggestions(self.ark, zones=evidence.zones, fits=evidence.shapes.allows, is_seen=evidence.holds)
+        evidence = current_evidence()
+        meant = suggestions(self.ark, zones=evidence.zones, fits=evidence.shapes.allows, is_seen=evidence.has_whole_ark)
         return tuple(str(suggestion.ark) for suggestion in meant)
 
     @property

@@ -99,7 +99,7 @@ class MentionReader:
         """The final slash of a URL, which is part of the request."""
         at = label.start()
         self._written = (
-            WrittenResolver(None, at) if self._mapped else resolver_before(self._text, at, evidence.resolvers)
+            WrittenResolver(None, at) if self._mapped else resolver_before(self._text, at, evidence.resolver_addresses)
         )
         self._start = self._written.start
         self._link = block.link_at(offsets.source_offset(at))
@@ -347,7 +347,7 @@ class MentionReader:
 
     def _end_by_table(self, ark: Ark) -> Ark:
         """Return *ark*, ended where the first row of the table says so; note the doubts of rows before it."""
-        chars, is_whole = self._builder.chars, self._linked == ark or self._evidence.holds(str(ark))
+        chars, is_whole = self._builder.chars, self._linked == ark or self._evidence.has_whole_ark(str(ark))
         fit = self._evidence.shapes.fit
         for row, length, shorter, ends in ends_and_doubts(self._block, *self._marked(), ark, self._zones):
             if shorter is None:

@@ -1,7 +1,7 @@
-"""Evidence about ARKs that is known before a text is read: whole names, and their common properties.
+"""Evidence from the whole ARKs of a document or an audit, for ARKs that a line end may break.
 
-No typesetter breaks a link target, and most names in a text touch no line end. The whole names of a document, or of an
-audit, are the best evidence for the broken ones.
+An ARK is whole if nothing about its end was doubtful: no typesetter breaks a link target, and most names in a text
+touch no line end.
 """
 
 from __future__ import annotations
@@ -21,32 +21,33 @@ import regex
 from extractors.model.ark import Ark
 from extractors.model.check_characters import KNOWN, NOTHING_DECLARED, CheckCharacter, Declared, Zones, learn_zones
 
-# The shapes of one authority's names, learned from whole ones: evidence for broken names.
+# The shapes of names, learned from whole ARKs: evidence for broken names.
 
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
-#: Minimum number of distinct names of one kind and length that show the length of that kind.
-_ENOUGH = 3
-#: Minimum number of distinct names for the absence of a length to count.
-_MANY = 8
-#: A kind with more lengths has no shape.
+#: Minimum number of distinct names of one kind that show its lengths.
+_FEWEST_NAMES = 3
+#: Minimum number of distinct names that show the lengths of a whole NAAN, or more than one length of a kind.
+_MANY_NAMES = 8
+#: A kind of names with more lengths has no shape.
 _MOST_LENGTHS = 3
 
-Kind = tuple[str, str]
+NameKind = tuple[str, str]
+"""NAAN and initial letters of a name."""
 
 
 class Fit(Enum):
-    """The fit of a name to the shape of its kind."""
+    """The length of a name, compared with the names of its kind."""
 
     TOO_SHORT = "too short"
     FITS = "fits"
     TOO_LONG = "too long"
-    """Also for a length between known ones."""
+    """Longer than the shortest names, and as long as no other name."""
 
 
-def kind_of(ark: Ark) -> Kind:
-    """Return NAAN and initial letters of a base name: names with both in common mostly come from one program.
+def name_kind(ark: Ark) -> NameKind:
+    """Return the NAAN and the initial letters of the name of *ark*: names that share both mostly come from one program.
 
-    >>> kind_of(Ark.parse("ark:12148/btv1b8449691v"))
+    >>> name_kind(Ark.parse("ark:12148/btv1b8449691v"))
     ('12148', 'btv')
     """
     return ark.naan, ark.name[: len(ark.name) - len(ark.name.lstrip(_LETTERS))]
@@ -54,35 +55,40 @@ def kind_of(ark: Ark) -> Kind:
 
 @dataclass(frozen=True, slots=True)
 class Shapes:
-    """The shapes of names, which are their lengths, by kind and for all names of a NAAN."""
+    """The shapes of base names: their lengths in characters, by kind and by NAAN."""
 
-    by_kind: Mapping[Kind, frozenset[int]] = field(default_factory=dict)
-    by_naan: Mapping[str, frozenset[int]] = field(default_factory=dict)
+    lengths_by_kind: Mapping[NameKind, frozenset[int]] = field(default_factory=dict)
+    lengths_by_naan: Mapping[str, frozenset[int]] = field(default_factory=dict)
+    """For names of a kind that is not in `lengths_by_kind`."""
 
     @classmethod
-    def learn(cls, bases: Iterable[Ark], zones: Zones = KNOWN) -> Shapes:
-        """Return the shapes of *bases*, distinct whole ARKs without qualifiers, in any order.
+    def learn(cls, base_arks: Iterable[Ark], zones: Zones = KNOWN) -> Shapes:
+        """Return the shapes of the names of *base_arks*, distinct whole ARKs without qualifiers, in any order.
 
-        Names whose check character fails in *zones* are ignored.
+        Names whose check character fails by the rules of *zones* are ignored.
 
         >>> arks = [Ark.parse(f"ark:13960/{name}") for name in ("t1pg22p71", "t78s5b569", "t58d0dn7n")]
-        >>> Shapes.learn(arks).by_kind
+        >>> Shapes.learn(arks).lengths_by_kind
         {('13960', 't'): frozenset({9})}
         """
-        kinds: dict[Kind, Counter[int]] = defaultdict(Counter)
-        naans: dict[str, Counter[int]] = defaultdict(Counter)
-        for base in bases:
-            if zones.check(base) is not CheckCharacter.FAILS:
-                kinds[kind_of(base)][len(base.name)] += 1
-                naans[base.naan][len(base.name)] += 1
+        kind_counts: dict[NameKind, Counter[int]] = defaultdict(Counter)
+        naan_counts: dict[str, Counter[int]] = defaultdict(Counter)
+        for base_ark in base_arks:
+            if zones.check(base_ark) is not CheckCharacter.FAILS:
+                kind_counts[name_kind(base_ark)][len(base_ark.name)] += 1
+                naan_counts[base_ark.naan][len(base_ark.name)] += 1
         return cls(
-            {kind: frozenset(lengths) for kind, lengths in sorted(kinds.items()) if _is_shape(lengths, _ENOUGH)},
-            {naan: frozenset(lengths) for naan, lengths in sorted(naans.items()) if _is_shape(lengths, _MANY)},
+            {
+                kind: frozenset(counts)
+                for kind, counts in sorted(kind_counts.items())
+                if _is_shape(counts, _FEWEST_NAMES)
+            },
+            {naan: frozenset(counts) for naan, counts in sorted(naan_counts.items()) if _is_shape(counts, _MANY_NAMES)},
         )
 
-    def fit(self, ark: Ark, *, kind: Kind | None = None) -> Fit | None:
-        """Return the fit of the base name of *ark* to its kind, or to *kind* for a piece of a name; None if unknown."""
-        lengths = self.by_kind.get(kind or kind_of(ark)) or self.by_naan.get(ark.naan)
+    def fit(self, ark: Ark, *, kind: NameKind | None = None) -> Fit | None:
+        """Return the length of the name of *ark* compared with names of *kind*, by default its own; None if unknown."""
+        lengths = self.lengths_by_kind.get(kind or name_kind(ark)) or self.lengths_by_naan.get(ark.naan)
         if lengths is None:
             return None
         if len(ark.name) in lengths:
@@ -90,19 +96,19 @@ class Shapes:
         return Fit.TOO_SHORT if len(ark.name) < min(lengths) else Fit.TOO_LONG
 
     def allows(self, ark: Ark) -> bool:
-        """Return True if the base name of *ark* fits its kind, or its kind is unknown."""
+        """Return True if the name of *ark* is as long as other names of its kind, or these are unknown."""
         return self.fit(ark) in (None, Fit.FITS)
 
 
-def _is_shape(lengths: Counter[int], enough: int) -> bool:
-    """Return True if the *lengths* of names are those of at least *enough* names, and agree."""
-    number = lengths.total()
-    if number < enough or len(lengths) > _MOST_LENGTHS:
+def _is_shape(length_counts: Counter[int], fewest_names: int) -> bool:
+    """Return True if *length_counts*, the number of names of each length, are at least *fewest_names* and few lengths."""
+    name_count = length_counts.total()
+    if name_count < fewest_names or len(length_counts) > _MOST_LENGTHS:
         return False
-    return len(lengths) == 1 or (number >= _MANY and min(lengths.values()) > 1)
+    return len(length_counts) == 1 or (name_count >= _MANY_NAMES and min(length_counts.values()) > 1)
 
 
-# The words in qualifiers: components and variants of many resolvers, and those of the audit.
+# The words in qualifiers: components and variants of many resolvers, and those in whole ARKs.
 
 
 #: Suffixes that end a name after a period: the file suffixes of Python's own table, and some used by libraries.
@@ -111,7 +117,7 @@ FILE_SUFFIXES = frozenset(
 ) | frozenset("djvu jp2 jpx jsonld md mets mods ocr rdf rst tei ttl yml".split())  # noqa: SIM905
 
 #: The viewers of Gallica (BnF, "Syntaxe des URLs"), IIIF's image and presentation interfaces, UNT's and Merritt's.
-WORDS = frozenset(
+QUALIFIER_WORDS = frozenset(
     """
     item image images planchecontact texteImage texteBrut texte thumbnail highres medres lowres zoom vocal double
     date liste manifest info canvas sequence range annotation full max default native color gray bitonal square pct
@@ -121,117 +127,123 @@ WORDS = frozenset(
 )
 
 _DELIMITERS = "/._=~:"
-_PART = regex.compile(rf"[^{_DELIMITERS}]+")
+_QUALIFIER_PART = regex.compile(rf"[^{_DELIMITERS}]+")
 _LAST_PART = regex.compile(rf"[^{_DELIMITERS}]*\Z")
 _FIRST_PART = regex.compile(rf"[^{_DELIMITERS}]*")
 _TWO_LETTERS = regex.compile(r"\p{L}.*\p{L}")
 
 
 def qualifier_words(arks: Iterable[Ark]) -> frozenset[str]:
-    """Return the words in the qualifiers of whole *arks*, without numbers and single letters.
+    """Return the words in the qualifiers of *arks*, without numbers and single letters.
 
     >>> sorted(qualifier_words([Ark.parse("ark:12148/bpt6k1/f42.image.r=Dumas")]))
     ['Dumas', 'image']
     """
     qualifiers = (ark.qualifier for ark in arks if ark.qualifier)
-    return frozenset(part for qualifier in qualifiers for part in _PART.findall(qualifier) if _TWO_LETTERS.search(part))
+    return frozenset(
+        part for qualifier in qualifiers for part in _QUALIFIER_PART.findall(qualifier) if _TWO_LETTERS.search(part)
+    )
 
 
-def completes_word(qualifier: str, following: str, learned: frozenset[str]) -> bool | None:
-    """Return True if *following* completes the last word of a *qualifier*; False if that word is already complete.
+def completes_word(qualifier: str, following_text: str, learned_words: frozenset[str]) -> bool | None:
+    """Return True if *following_text* completes the last word of a *qualifier*; False if that word is already complete.
 
-    None if neither gives a known word. *qualifier* begins at its first delimiter.
+    None if both words are neither in *learned_words* nor in `QUALIFIER_WORDS`. *qualifier* begins with its delimiter.
 
     >>> completes_word("/f42.plan", "checontact", frozenset()), completes_word("/f42.item", "300dpi", frozenset())
     (True, False)
     >>> completes_word("/c3.", "part", frozenset()) is None
     True
     """
-    last, first = _LAST_PART.search(qualifier)[0], _FIRST_PART.match(following)[0]
-    delimiter = qualifier[-len(last) - 1 : len(qualifier) - len(last)]
+    last_part, first_part = _LAST_PART.search(qualifier)[0], _FIRST_PART.match(following_text)[0]
+    delimiter = qualifier[-len(last_part) - 1 : len(qualifier) - len(last_part)]
 
-    def is_known(word: str) -> bool:
-        if word in WORDS or word in learned:
+    def is_qualifier_word(word: str) -> bool:
+        if word in QUALIFIER_WORDS or word in learned_words:
             return True
         return delimiter == "." and len(word) > 1 and (word in FILE_SUFFIXES or word.swapcase() in FILE_SUFFIXES)
 
-    if first and is_known(last + first):
+    if first_part and is_qualifier_word(last_part + first_part):
         return True
-    if last and first and len(last) > 1 and is_known(last):
+    if last_part and first_part and len(last_part) > 1 and is_qualifier_word(last_part):
         return False
     return None
 
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """Evidence about ARKs that is known before a text is read."""
+    """Evidence from whole ARKs, for ARKs that a line end may break."""
 
-    whole: Sequence[str] = ()
-    """Normal forms of whole ARKs, sorted."""
+    whole_forms: Sequence[str] = ()
+    """Normal forms of the whole ARKs, sorted."""
     shapes: Shapes = field(default_factory=Shapes)
-    """The shapes of names of each kind."""
-    qualifiers: frozenset[str] = frozenset()
+    """The lengths of their names."""
+    qualifier_words: frozenset[str] = frozenset()
     """The words in their qualifiers."""
     zones: Zones = KNOWN
-    """The zones of their check characters."""
-    supported: Container[Ark] = frozenset()
-    """ARKs with independent support that makes them certain: complete link targets, or intact in two documents."""
-    resolvers: Container[str] = frozenset()
-    """Addresses of resolvers that stand whole in the document."""
+    """The rules about their check characters."""
+    supported_arks: Container[Ark] = frozenset()
+    """Those of them that are link targets, or whole in two documents."""
+    resolver_addresses: Container[str] = frozenset()
+    """Host, and host with path, of the resolvers in the document that no line end breaks."""
 
     @classmethod
     def from_arks(
         cls,
         arks: Iterable[Ark],
-        supported: frozenset[Ark] = frozenset(),
-        resolvers: frozenset[str] = frozenset(),
+        supported_arks: frozenset[Ark] = frozenset(),
+        addresses: frozenset[str] = frozenset(),
         *,
         declared: Declared = NOTHING_DECLARED,
     ) -> Evidence:
-        """Return the evidence that whole *arks* and *declared* check characters give about broken ones, in any order.
+        """Return the evidence that whole *arks*, in any order, and *declared* check characters give.
 
-        >>> Evidence.from_arks([Ark.parse("ark:12148/btv1b84/f1.item"), Ark.parse("ark:12148/btv1b84")]).whole
+        *supported_arks* and *addresses* are the attributes `supported_arks` and `resolver_addresses`.
+
+        >>> Evidence.from_arks([Ark.parse("ark:12148/btv1b84/f1.item"), Ark.parse("ark:12148/btv1b84")]).whole_forms
         ('ark:12148/btv1b84', 'ark:12148/btv1b84/f1.item')
         """
-        distinct = sorted(set(arks), key=attrgetter("naan", "name", "qualifier"))  # faster than comparing ARKs
-        whole = tuple(sorted(map(str, distinct)))
-        bases = dict.fromkeys(ark.base for ark in distinct)
-        zones = Zones(learn_zones(bases), declared)
-        return cls(whole, Shapes.learn(bases, zones), qualifier_words(distinct), zones, supported, resolvers)
+        distinct_arks = sorted(set(arks), key=attrgetter("naan", "name", "qualifier"))  # faster than comparing ARKs
+        forms = tuple(sorted(map(str, distinct_arks)))
+        base_arks = dict.fromkeys(ark.base for ark in distinct_arks)
+        zones = Zones(learn_zones(base_arks), declared)
+        return cls(
+            forms, Shapes.learn(base_arks, zones), qualifier_words(distinct_arks), zones, supported_arks, addresses
+        )
 
-    def begins_whole_ark(self, form: str) -> bool:
-        """Return True if *form* is the beginning of an ARK that is whole elsewhere.
+    def begins_whole_ark(self, beginning: str) -> bool:
+        """Return True if the normal form of a whole ARK begins with *beginning*.
 
         >>> Evidence.from_arks([Ark.parse("ark:12148/bpt6k107371t")]).begins_whole_ark("ark:12148/bpt6k10")
         True
         """
-        at = bisect_left(self.whole, form)
-        return at < len(self.whole) and self.whole[at].startswith(form)
+        index = bisect_left(self.whole_forms, beginning)
+        return index < len(self.whole_forms) and self.whole_forms[index].startswith(beginning)
 
-    def holds(self, form: str) -> bool:
-        """Return True if exactly the ARK *form* is whole elsewhere, and its check character doesn't fail."""
-        at = bisect_left(self.whole, form)
-        is_whole = at < len(self.whole) and self.whole[at] == form
+    def has_whole_ark(self, form: str) -> bool:
+        """Return True if *form* is the normal form of a whole ARK whose check character doesn't fail."""
+        index = bisect_left(self.whole_forms, form)
+        is_whole = index < len(self.whole_forms) and self.whole_forms[index] == form
         return is_whole and self.zones.check(Ark.of_normal_form(form)) is not CheckCharacter.FAILS
 
-    def supports(self, ark: Ark) -> bool:
-        """Return True if *ark*, whole elsewhere, has independent support, such as a check character."""
-        return self.zones.check(ark) is CheckCharacter.PASSES or ark in self.supported
+    def is_supported(self, ark: Ark) -> bool:
+        """Return True if the check character of *ark* passes, or *ark* is in `supported_arks`."""
+        return self.zones.check(ark) is CheckCharacter.PASSES or ark in self.supported_arks
 
 
-_in_use: ContextVar[Evidence | None] = ContextVar("evidence", default=None)
+_current_evidence: ContextVar[Evidence | None] = ContextVar("evidence", default=None)
 
 
 @contextmanager
 def use_evidence(evidence: Evidence) -> Iterator[None]:
-    """Make *evidence* that of the suggestions in the block."""
-    token = _in_use.set(evidence)
+    """Use *evidence* for `Mention.suggestions` in the block."""
+    token = _current_evidence.set(evidence)
     try:
         yield
     finally:
-        _in_use.reset(token)
+        _current_evidence.reset(token)
 
 
-def evidence_in_use() -> Evidence:
-    """Return the evidence of `use_evidence`; none outside of its blocks."""
-    return _in_use.get() or Evidence()
+def current_evidence() -> Evidence:
+    """Return the evidence of the innermost `use_evidence` block; outside of all blocks, one without ARKs."""
+    return _current_evidence.get() or Evidence()

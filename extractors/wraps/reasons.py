@@ -10,10 +10,10 @@ class Reason(StrEnum):
     """The reason of the least certain decision about a mention."""
 
     meaning: str
-    """The definition for the data dictionary."""
+    """The definition for the data dictionary; "it" is the ARK of the mention."""
 
     def __new__(cls, term: str, meaning: str = "") -> Self:
-        """Return a reason with its term and meaning."""
+        """Return the reason with the stored value *term* and the definition *meaning*."""
         reason = str.__new__(cls, term)
         reason._value_, reason.meaning = term, meaning
         return reason

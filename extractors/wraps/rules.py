@@ -1,4 +1,4 @@
-"""The rules that decide whether an ARK continues after a line wrap; the first one that decides counts.
+"""The rules that decide whether an ARK continues after a line wrap; the first rule with a decision counts.
 
 They are ordered by the strength of their evidence, measured on about ten thousand wraps of real typesetters.
 """
@@ -16,34 +16,34 @@ from extractors.model.ark import Ark
 from extractors.model.check_characters import SHORTEST_CHECKED, CheckCharacter
 from extractors.model.normalize import NotAnArk
 from extractors.model.offset_map import UNSPACED
-from extractors.wraps.evidence import Evidence, Fit, completes_word, kind_of
+from extractors.wraps.evidence import Evidence, Fit, completes_word, name_kind
 from extractors.wraps.reasons import Reason
 
 # A line end in or after an ARK, and the decision about it.
 
-_LEAD = regex.compile(rf"[[\p{{L}}\p{{Nd}}/.=_~%+@$*:-]--{UNSPACED}]*", regex.VERSION1)
+_ARK_CHARS_AT_START = regex.compile(rf"[[\p{{L}}\p{{Nd}}/.=_~%+@$*:-]--{UNSPACED}]*", regex.VERSION1)
 _SENTENCE_END = regex.compile(r"(?<![.,;:!?'\"])[.,;:!?'\"]++\Z")
-_DELIMITED = regex.compile(r"[/.=:?&][\p{L}\p{Nd}]")
+_DELIMITER_BEFORE_ALPHANUMERIC = regex.compile(r"[/.=:?&][\p{L}\p{Nd}]")
 #: Characters after which typesetters break URLs.
-_BREAK_AFTER = "/.=_:~+@%&?-"
-#: The maximum distance of lines that count as evidence.
+_BREAK_CHARS = "/.=_:~+@%&?-"
+#: The maximum distance of the lines near a line end.
 NEAR_CHARS = 2500
 NEAR_LINES = 12
 #: The number of a line or item: ``12``, ``12.``, ``[012]``, ``12|``.
 LINE_NUMBER = regex.compile(r"\s{0,40}[(\[]?(\d{1,4})(?:[.):\]]*(?:\s+|\Z)|[:|\]]\s*)")
 #: The number or letter of an item in a list.
-_ITEM = regex.compile(r"[ \t]{0,8}(?P<open>[(\[]?)(?P<item>\d{1,3}|[A-Za-z])(?P<close>[.)\]])[ \t]+(?=\S)")
+_LIST_ITEM = regex.compile(r"[ \t]{0,8}(?P<open>[(\[]?)(?P<item>\d{1,3}|[A-Za-z])(?P<close>[.)\]])[ \t]+(?=\S)")
 #: A count and its unit in a list of records: ``18 leaves``.
-_COUNTED = regex.compile(r"\s{0,40}\d{1,4}[ \t]+(\p{L}{2,40})")
-_FEWEST_COUNTED = 3
+_COUNT_AND_UNIT = regex.compile(r"\s{0,40}\d{1,4}[ \t]+(\p{L}{2,40})")
+_FEWEST_COUNTS = 3
 #: The name of a field of data: ``key=…``, ``:date: …``.
-_FIELD = regex.compile(r"[ \t]{0,8}(?:[\w.-]{1,80}[ \t]?=|:[\w-]{1,80}:[ \t])")
+_FIELD_NAME = regex.compile(r"[ \t]{0,8}(?:[\w.-]{1,80}[ \t]?=|:[\w-]{1,80}:[ \t])")
 _FEWEST_LINES = 4
 _LABEL_IN_LINE = regex.compile("ark:/?[0-9]{5}/[0-9A-Za-z]", regex.IGNORECASE)
 
 
 class Confidence(IntEnum):
-    """The confidence in a mention: that of its least certain decision."""
+    """The confidence in the ARK of a mention: that of the least certain decision about it."""
 
     AMBIGUOUS = 1
     LIKELY = 2
@@ -60,151 +60,157 @@ class Wrap:
     """A line end where an ARK may end or continue."""
 
     left: str
-    """The ARK read up to now, from the label on, without a hyphen at the wrap: ``ark:/12148/bpt6k10``."""
+    """The ARK before the line end, from its label on, without a hyphen at the line end: ``ark:/12148/bpt6k10``."""
     right: str
-    """The next token, up to a blank or a character that doesn't occur in ARKs."""
-    hyphen: bool
-    """True if a hyphen of any kind is directly before the wrap."""
+    """The token after the line end, up to a blank or a character that doesn't occur in ARKs."""
+    has_hyphen: bool
+    """True if a hyphen of any kind is directly before the line end."""
     line_slack: float | None = None
     """Number of further characters that fit in the line; None if unknown."""
-    beyond: str = ""
-    """The text after the next token."""
+    text_beyond: str = ""
+    """The text after `right`."""
     is_paged: bool = False
-    """True if it is on a page, where the next text may be elsewhere visually."""
+    """True for the text of a page, where the next line of text may be elsewhere visually."""
     is_continued: bool = False
-    """True if a backslash at the end of the line continues it."""
+    """True if a backslash at the line end continues the line."""
     is_numbered: bool = False
-    """True if a number at the beginning of the next line continues the numbers of the lines around it."""
+    """True if the next line begins with the next number of a series of lines."""
     is_interrupted: bool = False
     """True if there is a page break, or the number of a line, between the lines (`Block.interruptions`)."""
     is_link_cut: bool = False
-    """True if the link annotation of this text ends at the line end, too, as in viewers that link each line."""
+    """True if the link annotation of this text ends at the line end, too, as in viewers that link the lines singly."""
 
     @property
     def next_part(self) -> str:
-        """The next token without the punctuation that may end a sentence.
+        """The characters of `right` that may belong to an ARK, without punctuation that may end a sentence.
 
-        >>> Wrap("ark:/12148/bpt6k10", "7371t).", hyphen=False).next_part
+        >>> Wrap("ark:/12148/bpt6k10", "7371t).", has_hyphen=False).next_part
         '7371t'
         """
-        return str(_SENTENCE_END.sub("", _LEAD.match(self.right)[0]))
+        return str(_SENTENCE_END.sub("", _ARK_CHARS_AT_START.match(self.right)[0]))
 
     @property
     def ark(self) -> Ark | None:
-        """The ARK if it ends at the line end, or None."""
+        """The ARK if it ends at the line end; None if `left` is not an ARK."""
         return ark_of(self.left)
 
     @property
     def joined_ark(self) -> Ark | None:
-        """The ARK if it continues after the line end, or None."""
+        """The ARK if it continues after the line end; None if `left` and `next_part` are not an ARK."""
         return ark_of(self.left + self.next_part)
 
     @property
     def is_beyond_name(self) -> bool:
-        """True if the line end is after the name: the ARK has the same name whether it ends or continues."""
+        """True if the ARK has the same base name whether it ends at the line end or continues."""
         left, joined = self.ark, self.joined_ark
         return left is not None and joined is not None and left.name == joined.name
 
     @property
     def is_wrapped_again(self) -> bool:
-        """True if the next token ends with its line, too, so that the name may continue on a third."""
-        return self.right.endswith("-") or self.beyond.startswith("\n")
+        """True if `right` ends with its line, so that the name may continue on a third line."""
+        return self.right.endswith("-") or self.text_beyond.startswith("\n")
 
     @property
     def is_full(self) -> bool:
-        """True if the line had no space left."""
+        """True if at most one further character fits in the line."""
         return self.line_slack is not None and self.line_slack <= 1
 
     @property
     def is_at_delimiter(self) -> bool:
-        """True if the wrap is at a delimiter, where typesetters break URLs."""
-        return self.left[-1:] in _BREAK_AFTER or _DELIMITED.match(self.right) is not None
+        """True if the line end is before or after a delimiter, where typesetters break URLs."""
+        return self.left[-1:] in _BREAK_CHARS or _DELIMITER_BEFORE_ALPHANUMERIC.match(self.right) is not None
 
 
 @dataclass(frozen=True, slots=True)
 class WrapDecision:
     """The decision whether the ARK continues, with its reason and confidence."""
 
-    join: bool
+    is_joined: bool
     reason: Reason
     confidence: Confidence = Confidence.CERTAIN
 
 
-def slack_in_text(text: str, at: int) -> float | None:
-    """Return how much shorter the line that ends at *at* is than the longest line near it, in characters.
+def slack_in_text(text: str, line_end: int) -> float | None:
+    """Return how much shorter the line that ends at *line_end* is than the longest line near it, in characters.
 
     None if there are too few lines, or all have one length, like items of a list. Lines without a blank don't count,
-    because tools can't break a long word; but a longer ARK shows that the line of another had room.
+    because tools can't break a long word; but a longer ARK shows that the line of a shorter ARK had room.
 
     >>> slack_in_text("The quick brown fox\\njumps over\\nthe lazy dog and the\\nfoxes that are\\n", 30)
     10
     """
-    before = text[max(0, at - NEAR_CHARS) : at].split("\n")
-    after = text[at : at + NEAR_CHARS].split("\n")
-    current = (before[-1] + after[0]).rstrip()
-    near = (*before[-NEAR_LINES - 1 : -1], current, *after[1 : NEAR_LINES + 1])
-    is_word = " " not in current.strip()
-    lengths = [len(line.rstrip()) for line in near if " " in line.strip() or (is_word and _LABEL_IN_LINE.search(line))]
+    lines_before = text[max(0, line_end - NEAR_CHARS) : line_end].split("\n")
+    lines_after = text[line_end : line_end + NEAR_CHARS].split("\n")
+    own_line = (lines_before[-1] + lines_after[0]).rstrip()
+    near_lines = (*lines_before[-NEAR_LINES - 1 : -1], own_line, *lines_after[1 : NEAR_LINES + 1])
+    is_single_word = " " not in own_line.strip()
+    lengths = [
+        len(line.rstrip())
+        for line in near_lines
+        if " " in line.strip() or (is_single_word and _LABEL_IN_LINE.search(line))
+    ]
     if len(lengths) < _FEWEST_LINES or len(set(lengths)) == 1:
         return None
-    return max(lengths) - len(current)
+    return max(lengths) - len(own_line)
 
 
-def is_numbered(text: str, at: int) -> bool:
-    r"""Return True if the line after the break at *at* begins with the next number in the series of its neighbours.
+def is_numbered(text: str, line_break: int) -> bool:
+    r"""Return True if the line after the offset *line_break* begins with the next number in the series of its neighbours.
 
     >>> text = "1. see it\n2. see ark:/12148/x5\n3. end"
     >>> is_numbered(text, text.index("\n3")), is_numbered("see ark:/12148/x5\n3 maps", 17)
     (True, False)
     """
-    before = text[max(0, at - NEAR_CHARS) : at].split("\n")[-NEAR_LINES:]
-    after = text[at : at + NEAR_CHARS].lstrip("\r").split("\n")[1 : NEAR_LINES + 1]
-    numbers_before, (number, *numbers_after) = map(_line_number, before), [*map(_line_number, after)] or [None]
+    lines_before = text[max(0, line_break - NEAR_CHARS) : line_break].split("\n")[-NEAR_LINES:]
+    lines_after = text[line_break : line_break + NEAR_CHARS].lstrip("\r").split("\n")[1 : NEAR_LINES + 1]
+    number, *numbers_after = [*map(_number_of_line, lines_after)] or [None]
     if number is None:
         return False
-    earlier, later = {*numbers_before}, {*numbers_after}
-    if _line_number(before[-1]) == number - 1 or (number - 1 in earlier and number + 1 in later):
+    earlier, later = {*map(_number_of_line, lines_before)}, {*numbers_after}
+    if _number_of_line(lines_before[-1]) == number - 1 or (number - 1 in earlier and number + 1 in later):
         return True
     if any(number - step in earlier and number + step in later for step in (5, 10)):
         return True
     if numbers_after[:2] == [number + 1, number + 2]:  # a column of numbers
         return True
-    units = [counted[1] for line in (*before, *after) if (counted := _COUNTED.match(line))]
-    return any(units.count(first[1]) >= _FEWEST_COUNTED for first in [_COUNTED.match(after[0])] if first)
+    units = [
+        count_and_unit[1] for line in (*lines_before, *lines_after) if (count_and_unit := _COUNT_AND_UNIT.match(line))
+    ]
+    return any(units.count(own[1]) >= _FEWEST_COUNTS for own in [_COUNT_AND_UNIT.match(lines_after[0])] if own)
 
 
-def is_next_item(text: str, at: int) -> bool:
-    r"""Return True if the line after the break at *at* begins the next item of a numbered list, or the next field.
+def is_next_item(text: str, line_break: int) -> bool:
+    r"""Return True if the line after the offset *line_break* begins the next item of a numbered list, or the next field.
 
     >>> text = "1. see\nark:/12148/x5.\n2. end"
     >>> is_next_item(text, text.index("\n2")), is_next_item("1. see ark:/12148/x5.\n3. end", 21)
     (True, False)
     """
-    after = at + 1 + text.startswith("\r\n", at)
-    *_, line = lines = text[max(0, at - NEAR_CHARS) : at].split("\n")
-    if _FIELD.match(line) and _FIELD.match(text, after):
+    next_start = line_break + 1 + text.startswith("\r\n", line_break)
+    *_, own_line = lines = text[max(0, line_break - NEAR_CHARS) : line_break].split("\n")
+    if _FIELD_NAME.match(own_line) and _FIELD_NAME.match(text, next_start):
         return True
-    following = _ITEM.match(text, after, at + NEAR_CHARS)
-    if following is None:
+    next_item = _LIST_ITEM.match(text, next_start, line_break + NEAR_CHARS)
+    if next_item is None:
         return False
-    item = next(filter(None, map(_ITEM.match, reversed(lines))), None)
-    marks = following["open"], following["close"]
-    if item is None or (item["open"], item["close"]) != marks:
+    own_item = next(filter(None, map(_LIST_ITEM.match, reversed(lines))), None)
+    next_brackets = next_item["open"], next_item["close"]
+    if own_item is None or (own_item["open"], own_item["close"]) != next_brackets:
         return False
-    here, there = item["item"], following["item"]
-    if here.isdigit() and there.isdigit():
-        return int(here) + 1 == int(there)
-    return bool(chr(ord(here[0]) + 1) == there)
+    own_label, next_label = own_item["item"], next_item["item"]
+    if own_label.isdigit() and next_label.isdigit():
+        return int(own_label) + 1 == int(next_label)
+    return bool(chr(ord(own_label[0]) + 1) == next_label)
 
 
-def _line_number(line: str) -> int | None:
-    number = LINE_NUMBER.match(line)
-    return int(number[1]) if number else None
+def _number_of_line(line: str) -> int | None:
+    number_match = LINE_NUMBER.match(line)
+    return int(number_match[1]) if number_match else None
 
 
 @lru_cache(maxsize=256)
 def ark_of(text: str) -> Ark | None:
-    """Return the ARK of *text*, or None."""
+    """Return the ARK that *text*, in any spelling, consists of; None if it is not an ARK."""
     try:
         return Ark.parse(text)
     except NotAnArk:
@@ -268,7 +274,7 @@ def nothing_follows(wrap: Wrap, _: Evidence) -> WrapDecision | None:
     if wrap.left.isascii() and OTHER_SCRIPT.match(wrap.right):
         return WrapDecision(False, Reason.ENDS_BEFORE_OTHER_TEXT, Confidence.LIKELY)
     if not wrap.right or not _ARK_LIKE.match(wrap.right) or not _ALPHANUMERIC.search(wrap.right):
-        is_clear = not wrap.is_paged and (_LIST_MARK.match(wrap.right) or not (wrap.right or wrap.beyond))
+        is_clear = not wrap.is_paged and (_LIST_MARK.match(wrap.right) or not (wrap.right or wrap.text_beyond))
         return WrapDecision(False, Reason.ENDS_BEFORE_OTHER_TEXT, Confidence.CERTAIN if is_clear else Confidence.LIKELY)
     return None
 
@@ -284,118 +290,137 @@ def another_identifier(wrap: Wrap, _: Evidence) -> WrapDecision | None:
 def no_name_yet(wrap: Wrap, evidence: Evidence) -> WrapDecision | None:
     if wrap.ark:
         return None
-    if wrap.joined_ark is not None and evidence.holds(str(wrap.joined_ark)):
-        return _decision_elsewhere(wrap.joined_ark, evidence, join=True)
-    naan = _NAAN_ALONE.match(wrap.left)
-    if naan and not (_NAAN_COMPLETED.match(naan[1] + wrap.right)):  # a number, which belongs to no NAAN
+    if wrap.joined_ark is not None and evidence.has_whole_ark(str(wrap.joined_ark)):
+        return _decision_elsewhere(wrap.joined_ark, evidence, is_joined=True)
+    naan_match = _NAAN_ALONE.match(wrap.left)
+    if naan_match and not (_NAAN_COMPLETED.match(naan_match[1] + wrap.right)):  # a number, which belongs to no NAAN
         return WrapDecision(False, Reason.ENDS_BEFORE_NUMBER, Confidence.LIKELY)
-    is_in_cell = wrap.beyond.startswith("\n") and _LONG_NUMBER.match(wrap.beyond, 1)  # "uva-lib." before "9270560"
+    # In a cell: "uva-lib." before "9270560".
+    is_in_cell = wrap.text_beyond.startswith("\n") and _LONG_NUMBER.match(wrap.text_beyond, 1)
     is_word = _WORD.match(wrap.right) and not _NO_WORD.match(wrap.right)
-    if (is_word or _DATE.match(wrap.right)) and not (wrap.hyphen or is_in_cell):
+    if (is_word or _DATE.match(wrap.right)) and not (wrap.has_hyphen or is_in_cell):
         return WrapDecision(False, Reason.NO_NAME_BEFORE_WORD, Confidence.LIKELY)
     return WrapDecision(True, Reason.NO_NAME_YET, Confidence.LIKELY)
 
 
 def whole_elsewhere(wrap: Wrap, evidence: Evidence) -> WrapDecision | None:
-    left, joined = wrap.ark, wrap.joined_ark
-    if left is None or joined is None:
+    left_ark, joined_ark = wrap.ark, wrap.joined_ark
+    if left_ark is None or joined_ark is None:
         return None
-    ends = not wrap.is_link_cut and evidence.holds(str(left))
-    goes_on = joined != left and evidence.holds(str(joined))
-    if ends and goes_on:  # both are whole elsewhere, so that other evidence must decide
+    is_whole_before = not wrap.is_link_cut and evidence.has_whole_ark(str(left_ark))
+    is_whole_joined = joined_ark != left_ark and evidence.has_whole_ark(str(joined_ark))
+    if is_whole_before and is_whole_joined:  # both are whole elsewhere, so that other evidence must decide
         return None
-    if goes_on or (joined != left and not ends and wrap.is_wrapped_again and evidence.begins_whole_ark(str(joined))):
-        return _decision_elsewhere(joined, evidence, join=True)
-    if ends and not wrap.is_at_delimiter:
-        return _decision_elsewhere(left, evidence, join=False)
+    if is_whole_joined or (
+        joined_ark != left_ark
+        and not is_whole_before
+        and wrap.is_wrapped_again
+        and evidence.begins_whole_ark(str(joined_ark))
+    ):
+        return _decision_elsewhere(joined_ark, evidence, is_joined=True)
+    if is_whole_before and not wrap.is_at_delimiter:
+        return _decision_elsewhere(left_ark, evidence, is_joined=False)
     return None
 
 
-def _decision_elsewhere(ark: Ark, evidence: Evidence, *, join: bool) -> WrapDecision:
-    """Return the decision for *ark*, which is whole elsewhere: certain only with independent support."""
-    confidence = Confidence.CERTAIN if evidence.supports(ark) else Confidence.LIKELY
-    return WrapDecision(join, Reason.COMPLETE_ELSEWHERE, confidence)
+def _decision_elsewhere(ark: Ark, evidence: Evidence, *, is_joined: bool) -> WrapDecision:
+    """Return the decision for *ark*, which is whole elsewhere: certain only if *evidence* supports it independently."""
+    confidence = Confidence.CERTAIN if evidence.is_supported(ark) else Confidence.LIKELY
+    return WrapDecision(is_joined, Reason.COMPLETE_ELSEWHERE, confidence)
 
 
 def check_character_decides(wrap: Wrap, evidence: Evidence) -> WrapDecision | None:
-    left, joined = wrap.ark, wrap.joined_ark
-    if left is None or joined is None or left.name == joined.name:
+    left_ark, joined_ark = wrap.ark, wrap.joined_ark
+    if left_ark is None or joined_ark is None or left_ark.name == joined_ark.name:
         return None
     zones = evidence.zones
-    match CheckCharacter.FAILS if zones.names_shoulder(left) else zones.check(left), zones.check(joined):
+    match CheckCharacter.FAILS if zones.names_shoulder(left_ark) else zones.check(left_ark), zones.check(joined_ark):
         case CheckCharacter.FAILS, CheckCharacter.PASSES:
-            join, name = True, joined.name
-        case CheckCharacter.PASSES, CheckCharacter.FAILS if not wrap.hyphen:
-            join, name = False, left.name
+            is_joined, passing_name = True, joined_ark.name
+        case CheckCharacter.PASSES, CheckCharacter.FAILS if not wrap.has_hyphen:
+            is_joined, passing_name = False, left_ark.name
         case _:
             return None
     # A piece may pass by chance: bpt6 does, and fails with the text of the next line.
-    is_short = len(name) < SHORTEST_CHECKED
-    if is_short and not join and wrap.is_wrapped_again:
+    is_short = len(passing_name) < SHORTEST_CHECKED
+    if is_short and not is_joined and wrap.is_wrapped_again:
         return None
-    return WrapDecision(join, Reason.CHECK_CHARACTER, Confidence.LIKELY if is_short else Confidence.CERTAIN)
+    return WrapDecision(is_joined, Reason.CHECK_CHARACTER, Confidence.LIKELY if is_short else Confidence.CERTAIN)
 
 
 def numbering_follows(wrap: Wrap, _: Evidence) -> WrapDecision | None:
-    if wrap.is_numbered and not wrap.hyphen:
+    if wrap.is_numbered and not wrap.has_hyphen:
         return WrapDecision(False, Reason.ENDS_BEFORE_LINE_NUMBER, Confidence.AMBIGUOUS)
     return None
 
 
 def date_follows(wrap: Wrap, _: Evidence) -> WrapDecision | None:
-    if _DATE.match(wrap.right) and not wrap.hyphen:
+    if _DATE.match(wrap.right) and not wrap.has_hyphen:
         return WrapDecision(False, Reason.ENDS_BEFORE_NUMBER, Confidence.LIKELY)
     return None
 
 
 def shape_decides(wrap: Wrap, evidence: Evidence) -> WrapDecision | None:
-    left, joined = wrap.ark, wrap.joined_ark
-    if left is None or joined is None or left.name == joined.name:
+    left_ark, joined_ark = wrap.ark, wrap.joined_ark
+    if left_ark is None or joined_ark is None or left_ark.name == joined_ark.name:
         return None
     is_whole = _WHOLE_NAME.search(wrap.left) is not None
-    both = wrap.left + (wrap.hyphen or lacks_hyphen(wrap)) * "-" + wrap.next_part
-    if is_whole or _WHOLE_NAME.search(both) or (_FAMILY_NAME.search(both) and not _FAMILY_NAME.search(wrap.left)):
+    joined_text = wrap.left + (wrap.has_hyphen or lacks_hyphen(wrap)) * "-" + wrap.next_part
+    if (
+        is_whole
+        or _WHOLE_NAME.search(joined_text)
+        or (_FAMILY_NAME.search(joined_text) and not _FAMILY_NAME.search(wrap.left))
+    ):
         return WrapDecision(not is_whole, Reason.NAME_SHAPE, Confidence.LIKELY)
-    if _PERSON.search(wrap.left) and not _FAMILY_NAME.search(both):
+    if _PERSON.search(wrap.left) and not _FAMILY_NAME.search(joined_text):
         return WrapDecision(False, Reason.NAME_SHAPE, Confidence.LIKELY)
-    match evidence.shapes.fit(left, kind=kind_of(joined)), evidence.shapes.fit(joined):
+    match evidence.shapes.fit(left_ark, kind=name_kind(joined_ark)), evidence.shapes.fit(joined_ark):
         case Fit.TOO_SHORT, Fit.FITS:
             return WrapDecision(True, Reason.NAME_SHAPE, Confidence.LIKELY)
-        case Fit.FITS, Fit.TOO_LONG if not wrap.hyphen:
+        case Fit.FITS, Fit.TOO_LONG if not wrap.has_hyphen:
             return WrapDecision(False, Reason.NAME_SHAPE, Confidence.LIKELY)
     return None
 
 
 def lacks_hyphen(wrap: Wrap) -> bool:
-    """Return True if only a hyphen at the line end gives a name the length of its parts: ``KX9W``, ``TM2``."""
-    others = (wrap.left, wrap.left + wrap.next_part)
+    """Return True if the text around the line end is a UUID, or a name of INIST or FamilySearch, only with a hyphen there.
+
+    >>> lacks_hyphen(Wrap("ark:/61903/1:1:KX9W", "TM2", has_hyphen=False))
+    True
+    """
+    texts_without = (wrap.left, wrap.left + wrap.next_part)
     return any(
-        shape.search(f"{wrap.left}-{wrap.next_part}") and not any(map(shape.search, others))
+        shape.search(f"{wrap.left}-{wrap.next_part}") and not any(map(shape.search, texts_without))
         for shape in (_WHOLE_NAME, _FAMILY_NAME)
     )
 
 
 def qualifier_decides(wrap: Wrap, evidence: Evidence) -> WrapDecision | None:
-    written = _WRITTEN_PARTS.match(wrap.left)
-    if not written or not written["qualifier"]:
+    written_parts = _WRITTEN_PARTS.match(wrap.left)
+    if not written_parts or not written_parts["qualifier"]:
         return None
-    completed = completes_word(written["qualifier"], wrap.next_part, evidence.qualifiers)
-    if completed is None or (not completed and wrap.hyphen):
+    is_completed = completes_word(written_parts["qualifier"], wrap.next_part, evidence.qualifier_words)
+    if is_completed is None or (not is_completed and wrap.has_hyphen):
         return None
-    return WrapDecision(completed, Reason.QUALIFIER_WORD, Confidence.LIKELY)
+    return WrapDecision(is_completed, Reason.QUALIFIER_WORD, Confidence.LIKELY)
 
 
 def hyphen_at_wrap(wrap: Wrap, _: Evidence) -> WrapDecision | None:
-    joins = wrap.hyphen or wrap.is_continued
-    return WrapDecision(True, Reason.HYPHEN_AT_LINE_END, Confidence.LIKELY) if joins else None
+    is_joined = wrap.has_hyphen or wrap.is_continued
+    return WrapDecision(True, Reason.HYPHEN_AT_LINE_END, Confidence.LIKELY) if is_joined else None
 
 
 def would_have_fitted(wrap: Wrap, _: Evidence) -> WrapDecision | None:
     # In a narrow cell; a capital or digit begins a shelf mark or an ordinal.
-    if wrap.left.endswith("/") and wrap.right[0].islower() and _MIXED.match(wrap.right) and wrap.beyond[:1] == "\n":
+    if (
+        wrap.left.endswith("/")
+        and wrap.right[0].islower()
+        and _MIXED.match(wrap.right)
+        and wrap.text_beyond[:1] == "\n"
+    ):
         return None
-    blank = 2 if wrap.is_paged else 1  # on pages, character widths vary
-    if wrap.line_slack is not None and wrap.line_slack >= blank + len(wrap.right):
+    blank_width = 2 if wrap.is_paged else 1  # on pages, character widths vary
+    if wrap.line_slack is not None and wrap.line_slack >= blank_width + len(wrap.right):
         return WrapDecision(False, Reason.ENDS_IN_SHORT_LINE, Confidence.LIKELY)
     return None
 
@@ -482,36 +507,38 @@ RULES: tuple[Rule, ...] = (
 
 
 def first_decision(rules: Iterable[Rule], wrap: Wrap, evidence: Evidence) -> WrapDecision | None:
-    """Return the decision of the first of *rules* that makes one, or None."""
+    """Return the first decision that one of *rules* makes about *wrap*; None if no rule makes a decision."""
     return next((decision for rule in rules if (decision := rule(wrap, evidence)) is not None), None)
 
 
 def decide(wrap: Wrap, evidence: Evidence) -> WrapDecision:
-    """Return the decision whether the ARK continues after *wrap*, by the first rule that decides.
+    """Return the decision whether the ARK continues after *wrap*, by the first rule that makes one.
 
-    >>> decide(Wrap("ark:/12148/bpt6k10", "7371t", hyphen=False), Evidence())
-    WrapDecision(join=True, reason=<Reason.CHECK_CHARACTER: 'check-character'>, confidence=<Confidence.CERTAIN: 3>)
-    >>> decide(Wrap("ark:/12148/bpt6k107371t", "and", hyphen=False), Evidence()).join
+    It ends with the confidence `AMBIGUOUS` if no rule makes a decision.
+
+    >>> decide(Wrap("ark:/12148/bpt6k10", "7371t", has_hyphen=False), Evidence())
+    WrapDecision(is_joined=True, reason=<Reason.CHECK_CHARACTER: 'check-character'>, confidence=<Confidence.CERTAIN: 3>)
+    >>> decide(Wrap("ark:/12148/bpt6k107371t", "and", has_hyphen=False), Evidence()).is_joined
     False
     """
     no_evidence = WrapDecision(False, Reason.NO_EVIDENCE, Confidence.AMBIGUOUS)
     return first_decision(RULES, wrap, evidence) or no_evidence
 
 
-def may_be_rest(following: str) -> bool:
-    """Return True if a unit (a cell, a box, a paragraph) that begins like *following* may be the rest of a name.
+def may_be_rest(unit_text: str) -> bool:
+    """Return True if a unit (a cell, a box, a paragraph) that begins with *unit_text* may be the rest of a name.
 
     >>> [may_be_rest(unit) for unit in ("7371t", "7371t and more", "/f12.item", "0120339")]
     [True, True, True, True]
     >>> [may_be_rest(unit) for unit in ("Paris", "1902", "12 maps", "https://n2t.net/", "")]
     [False, False, False, False, False]
     """
-    token, *more = following.split(maxsplit=1) or [""]
-    part = str(_NAME_PART.match(token)[0])
+    token, *rest_of_unit = unit_text.split(maxsplit=1) or [""]
+    name_part = str(_NAME_PART.match(token)[0])
     if _DELIMITER_FIRST.match(token):
         return not _UNIX_PATH.match(token)
-    if not part or part == "ark" or _SCHEME.match(token) or (more and _DATE.match(token)):
+    if not name_part or name_part == "ark" or _SCHEME.match(token) or (rest_of_unit and _DATE.match(token)):
         return False
-    if _MIXED.match(part):
+    if _MIXED.match(name_part):
         return not _ORDINAL.match(token)
-    return not more and part.isdecimal() and not _YEAR.match(token)
+    return not rest_of_unit and name_part.isdecimal() and not _YEAR.match(token)

@@ -61,7 +61,7 @@ def learn(parts: Iterable[pa.ChunkedArray], declared: Declared = NOTHING_DECLARE
 
     *declared* are the user's check characters.
 
-    >>> list(learn([pa.chunked_array([[[b"ark:1/b"], [b"ark:1/a", b"ark:1/b"]]])]).evidence.whole)
+    >>> list(learn([pa.chunked_array([[[b"ark:1/b"], [b"ark:1/a", b"ark:1/b"]]])]).evidence.whole_forms)
     ['ark:1/a', 'ark:1/b']
     """
     names = _counted(pa.array([], pa.large_binary()))

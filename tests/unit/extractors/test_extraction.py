@@ -89,7 +89,7 @@ def test_failing_name_is_never_certain_and_never_evidence(parts: list[tuple[str,
         if mention.check is CheckCharacter.FAILS:
             assert mention.confidence < Confidence.CERTAIN
             assert mention.ark not in whole_arks(extraction.mentions)
-            assert not Evidence.from_arks([mention.ark]).holds(str(mention.ark))
+            assert not Evidence.from_arks([mention.ark]).has_whole_ark(str(mention.ark))
 
 
 @pytest.mark.parametrize("vector", vectors("lines"))

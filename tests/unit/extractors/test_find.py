@@ -314,7 +314,7 @@ def test_time_grows_with_the_length_of_the_text(text: Callable[[int], str]) -> N
     [("", False), ("http://x.org/", False), ("7371t", True), ("and", False), ("(see", False), ("2.", False)],
 )
 def test_following_text_decides_a_join(right: str, joins: bool) -> None:
-    assert decide(Wrap("ark:/67531/metadc10", right, hyphen=False), Evidence()).join is joins
+    assert decide(Wrap("ark:/67531/metadc10", right, has_hyphen=False), Evidence()).is_joined is joins
 
 
 @pytest.mark.parametrize(

@@ -48,9 +48,9 @@ def wrap_of(row: Mapping[str, Any]) -> Wrap:
     return Wrap(
         row["left"],
         row["right"],
-        hyphen=row.get("hyphen", False),
+        has_hyphen=row.get("hyphen", False),
         line_slack=row.get("room"),
-        beyond=row.get("beyond", ""),
+        text_beyond=row.get("beyond", ""),
         is_paged=row.get("paged", False),
         is_numbered=row.get("numbered", False),
     )
@@ -62,7 +62,7 @@ def evidence_of(row: Mapping[str, Any]) -> Evidence:
 
 
 def direction(decision: WrapDecision | None) -> str | None:
-    return None if decision is None else "join" if decision.join else "end"
+    return None if decision is None else "join" if decision.is_joined else "end"
 
 
 @pytest.mark.parametrize("row", ROWS)
@@ -109,7 +109,7 @@ def test_every_reason_is_used_and_defined_for_readers() -> None:
 
 @pytest.mark.parametrize("row", vectors("wrap_evidence"))
 def test_the_stronger_evidence_decides(row: dict[str, Any]) -> None:
-    assert decide(wrap_of(row), evidence_of(row)).join is row["joins"]
+    assert decide(wrap_of(row), evidence_of(row)).is_joined is row["joins"]
 
 
 # -- evidence
@@ -130,7 +130,7 @@ def test_whole_arks_are_found_by_each_of_their_prefixes(seen: list[Ark], other: 
     evidence = Evidence.from_arks(seen)
     for ark in (*seen, other):
         is_evidence = evidence.zones.check(ark) is not CheckCharacter.FAILS
-        assert evidence.holds(str(ark)) is (ark in seen and is_evidence)
+        assert evidence.has_whole_ark(str(ark)) is (ark in seen and is_evidence)
     assert all(evidence.begins_whole_ark(str(ark)[: 9 + len(ark.name) // 2]) for ark in seen)
     assert evidence.begins_whole_ark(str(other)) is any(str(ark).startswith(str(other)) for ark in seen)
 

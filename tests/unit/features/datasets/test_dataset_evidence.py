@@ -25,7 +25,7 @@ ARKS = st.lists(st.builds(Ark, st.sampled_from(["12345", "12148", "b5"]), _NAMES
 
 def parts_of(evidence: Evidence) -> tuple[object, ...]:
     zones = evidence.zones
-    return list(evidence.whole), evidence.shapes, evidence.qualifiers, zones.learned
+    return list(evidence.whole_forms), evidence.shapes, evidence.qualifier_words, zones.learned
 
 
 def evidence_of_documents(arks: Iterable[Ark]) -> DatasetEvidence:
@@ -40,7 +40,7 @@ def test_evidence_from_names_is_that_of_the_arks(arks: list[Ark]) -> None:
     evidence = evidence_of_documents(arks).evidence
     expected = Evidence.from_arks(arks, frozenset(ark for ark in arks if arks.count(ark) > 1))
     assert parts_of(evidence) == parts_of(expected)
-    assert [ark in evidence.supported for ark in arks] == [ark in expected.supported for ark in arks]
+    assert [ark in evidence.supported_arks for ark in arks] == [ark in expected.supported_arks for ark in arks]
     for form in [*map(str, arks), "ark:12148/b", "ark:"]:
         assert evidence.begins_whole_ark(form) == expected.begins_whole_ark(form)
     assert parts_of(pickle.loads(pickle.dumps(evidence))) == parts_of(evidence)
@@ -84,8 +84,8 @@ def test_evidence_is_sent_and_looked_up(count: int) -> None:
     arks += arks[:5]
     sent = pickle.loads(pickle.dumps(evidence_of_documents(arks))).evidence
     assert parts_of(sent) == parts_of(Evidence.from_arks(arks))
-    assert sent.holds("ark:76543/btv1b00001") == (count > 0)
-    assert not sent.holds("ark:76543/btv1b0000")
-    assert len(sent.whole) == count
+    assert sent.has_whole_ark("ark:76543/btv1b00001") == (count > 0)
+    assert not sent.has_whole_ark("ark:76543/btv1b0000")
+    assert len(sent.whole_forms) == count
     documents = Counter(arks)
-    assert [ark in sent.supported for ark in arks] == [documents[ark] > 1 for ark in arks]
+    assert [ark in sent.supported_arks for ark in arks] == [documents[ark] > 1 for ark in arks]
