@@ -26,7 +26,7 @@ from extractors.mentions.mention import (
     resolver_addresses,
 )
 from extractors.model.ark import Ark, Remark, remarks
-from extractors.model.budget import ReadingStage, TimeBudget, current, has_time, use_budget
+from extractors.model.budget import ReadingStage, TimeBudget, current_budget, has_time, use_budget
 from extractors.model.check_characters import NOTHING_DECLARED, CheckCharacter, Declared, Zones
 from extractors.model.documents import Block, Finding, Reading, Role
 from extractors.model.formats import (
@@ -100,7 +100,7 @@ def extraction_of(
     ('ark:12148/btv1b84', 'link-target', 'a/@href')
     """
     reading = read_document(data, media_type=media_type, name=name, charset=charset, with_links=with_links)
-    budget = current()
+    budget = current_budget()
     blocks = _with_following(reading.blocks)
     if budget is None or not (budget.findings or budget.is_spent(ReadingStage.FINDING)):
         nothing = extraction_without_arks(reading)
@@ -289,7 +289,7 @@ def annotate(mention: Mention, evidence: Evidence, *, citation: int | None = Non
 
 def _scan_in_time(block: Block, evidence: Evidence, linked: Mapping[int, Ark]) -> tuple[list[Found], int]:
     """Return the mentions in a block, as far as time allows, and the number of characters searched."""
-    budget = current()
+    budget = current_budget()
     scanned: list[Found] = []
     if budget is None:
         return list(scan(block, evidence, linked)), len(block.text)
@@ -326,7 +326,7 @@ def _scan_all(blocks: tuple[Block, ...], declared: Declared) -> tuple[list[list[
     for index in texts:
         by_block[index], searched = _scan_in_time(blocks[index], evidence, linked)
         done += searched
-    chars, budget = sum(len(block.text) for block in blocks), current()
+    chars, budget = sum(len(block.text) for block in blocks), current_budget()
     if budget is not None and done < chars:
         budget.note(f"searched {done:,} of {chars:,} characters")
     if _all_whole(chain.from_iterable(by_block)):

@@ -42,7 +42,7 @@ from crawler.store.store import Store
 from crawler.verdicts.readings import CandidateReading, other_readings
 from extractors.documents import Document, document_name
 from extractors.isolated import batches, document_executor
-from extractors.model.budget import cores
+from extractors.model.budget import core_count
 from extractors.model.errors import RunInterrupted
 from extractors.model.naan import Registry
 from extractors.model.urls import origin_of
@@ -144,7 +144,7 @@ class Audit:
             crawler.signals.connect(on_item, signal=signals.item_scraped, weak=False)
 
         stages = []
-        jobs = self.config.jobs or cores()
+        jobs = self.config.jobs or core_count()
         executor = stack.enter_context(document_executor(jobs))
         if self.source is not None:
             progress.stage("documents")

@@ -173,10 +173,10 @@ def selection_of(
 ) -> ArkSelection:
     """Return the selection of ARKs by NAAN, beginning, host of the request URL, and name. Raises `UserMistake`."""
     from crawler.history.rechecking import ArkSelection
-    from extractors.model.ark import Ark, beginning_of
+    from extractors.model.ark import Ark, normal_prefix
 
     try:
-        beginnings = tuple(map(beginning_of, prefixes))
+        beginnings = tuple(map(normal_prefix, prefixes))
         named = tuple(str(Ark.parse(ark)) for ark in arks)
     except ValueError as problem:
         raise UserMistake(str(problem)) from None

@@ -26,7 +26,7 @@ from arkaudit.commands.options import (
 )
 from arkaudit.output.exits import NEVER, after_extract, end_unread, errors, exit_on, print_ending, say
 from crawler.model.outcomes import MISTYPED, DocumentOutcome
-from extractors.model.budget import cores
+from extractors.model.budget import core_count
 from extractors.model.errors import UserMistake
 
 if TYPE_CHECKING:
@@ -108,7 +108,7 @@ def extract(
         logs.start(None, errors)
     else:
         config = config_of(config_file, {**options, "crawl.depth": 0})
-    processes = jobs or (config.jobs if config is not None else None) or cores()
+    processes = jobs or (config.jobs if config is not None else None) or core_count()
     known_list = config.known_list if config is not None else NOTHING_KNOWN
     total = ExtractTotal(known_list, datetime.now(UTC).date())
     with ExitStack() as stack:

@@ -17,7 +17,7 @@ from crawler.answers.quirks import quirks
 from crawler.model.crawl_requests import CAMPAIGN_PARAMETER, PRESENTATION_NAME
 from crawler.model.resolving import resolver_of
 from extractors.model.ark import BETANUMERIC, Ark, shoulder_of
-from extractors.model.check_characters import KNOWN, CheckCharacter
+from extractors.model.check_characters import KNOWN_ZONES, CheckCharacter
 from extractors.model.naan import Registry
 from extractors.model.normalize import LABEL
 from extractors.model.urls import split_url
@@ -112,14 +112,14 @@ def control_ark(ark: Ark, resolver: str, *, is_second: bool = False) -> Ark:
     """
     prefix = _PREFIX.match(ark.name)
     kept = (ark.shoulder or (prefix[0] if prefix else "")) if ark.shoulder != ark.name else ""
-    is_checked = KNOWN.check(ark) in (CheckCharacter.PASSES, CheckCharacter.FAILS)
+    is_checked = KNOWN_ZONES.check(ark) in (CheckCharacter.PASSES, CheckCharacter.FAILS)
     least = _INVENTED_CHECKED if is_checked else _INVENTED
     shape = _extend(ark.name[len(kept) :], least)
     seed = hashlib.sha256(f"{resolver} {ark.naan} {kept} {len(shape)}{_SECOND * is_second}".encode()).digest()
     letters = _HEXADECIMAL_LETTERS if _HEXADECIMAL.match(ark.name) else _CONSONANTS
     name = kept + _with_other_characters(shape, letters, _octets(seed))
     invented = Ark(ark.naan, name)
-    if KNOWN.check(invented) is CheckCharacter.PASSES:
+    if KNOWN_ZONES.check(invented) is CheckCharacter.PASSES:
         return Ark(ark.naan, name[:-1] + ("b" if name[-1] != "b" else "c"))
     return invented
 

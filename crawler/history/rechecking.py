@@ -142,7 +142,7 @@ class ArkSelection:
 
     naans: tuple[str, ...] = ()
     prefixes: tuple[str, ...] = ()
-    """Beginnings of normal forms, as `extractors.model.ark.beginning_of` returns them."""
+    """Beginnings of normal forms, as `extractors.model.ark.normal_prefix` returns them."""
     hosts: tuple[str, ...] = ()
     """Hosts that receive the first request."""
     arks: tuple[str, ...] = ()

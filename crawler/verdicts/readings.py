@@ -284,7 +284,11 @@ def meant_by(reading: CandidateReading, evidence: Evidence) -> tuple[CandidateRe
         return ()
     shapes = evidence.shapes
     suggested = suggestions(
-        reading.ark, zones=evidence.zones, fits=shapes.allows, is_seen=evidence.has_whole_ark, limit=MEANT
+        reading.ark,
+        zones=evidence.zones,
+        is_allowed=shapes.allows,
+        occurs_elsewhere=evidence.has_whole_ark,
+        limit=MEANT,
     )
     return tuple(CandidateReading(suggestion.ark, _at(reading.url, str(suggestion.ark))) for suggestion in suggested)
 

@@ -223,7 +223,7 @@ def _ark(block: Block, found: re.Match[str], at: int, zones: Zones) -> Ark | Non
         return None
     ark = Ark(naan, name.replace("-", ""), qualifier)
     check = zones.check(ark)
-    if zones.names_shoulder(ark) or check is CheckCharacter.FAILS:
+    if zones.is_shoulder(ark) or check is CheckCharacter.FAILS:
         return None
     first, last = found.span("chars")
     if is_plain(chars, block.text, last) and not may_end_in_digits(ark, check):

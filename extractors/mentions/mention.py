@@ -79,7 +79,9 @@ class Mention:
         if self.check is not CheckCharacter.FAILS or not has_time(ReadingStage.SUGGESTING, _NO_SUGGESTIONS):
             return ()
         evidence = current_evidence()
-        meant = suggestions(self.ark, zones=evidence.zones, fits=evidence.shapes.allows, is_seen=evidence.has_whole_ark)
+        meant = suggestions(
+            self.ark, zones=evidence.zones, is_allowed=evidence.shapes.allows, occurs_elsewhere=evidence.has_whole_ark
+        )
         return tuple(str(suggestion.ark) for suggestion in meant)
 
     @property

@@ -151,7 +151,7 @@ class MentionReader:
             ark = self._read_at_seams(Ark.parse(f"ark:{naan}/{name}"))
         except NotAnArk:
             return self._namespace(slash)
-        if self._zones.names_shoulder(ark):
+        if self._zones.is_shoulder(ark):
             return self._namespace(slash)
         if needs_table or may_end_in_digits(ark, self._zones.check(ark)):
             for _ in range(_MOST_ENDS):

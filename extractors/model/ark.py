@@ -1,4 +1,4 @@
-"""The identifier: parsed once at the edge, then passed as an `Ark`."""
+"""ARK identifiers: in normal form, as written, and remarks about their spelling."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Self
 from urllib.parse import unquote
 
 from extractors.model.normalize import (
-    CLEAN,
+    CLEAN_ARK,
     LABEL,
     normalize,
     with_clean_structure,
@@ -31,7 +31,9 @@ _INERT_IN_NAAN = re.compile(r"[^0-9a-z]")
 
 
 def shoulder_of(name: str) -> str | None:
-    """Return the primordinal shoulder of a base name, consonants up to the first digit; None if it has none (2.4.1).
+    """Return the primordinal shoulder of a base name (draft-kunze-ark-38, 2.4.1): consonants up to the first digit.
+
+    None if other characters come before the first digit, or there is no digit.
 
     >>> shoulder_of("x6np1wh8k"), shoulder_of("metadc107835")
     ('x6', None)
@@ -62,14 +64,14 @@ class Ark:
 
         Raises `extractors.model.normalize.NotAnArk` (or its subclass `NamespaceOnly`) if *text* is not an ARK.
         """
-        clean = CLEAN.fullmatch(text)
+        clean = CLEAN_ARK.fullmatch(text)
         if clean is not None:
             return cls(*clean.groups())
         return cls.of_normal_form(normalize(text))
 
     @classmethod
     def of_normal_form(cls, form: str) -> Ark:
-        """Return the ARK with the normal form *form*.
+        """Return the ARK with the normal form *form*, which is not checked.
 
         >>> Ark.of_normal_form("ark:12148/btv1b84/f1.item")
         Ark(naan='12148', name='btv1b84', qualifier='/f1.item')
@@ -83,12 +85,12 @@ class Ark:
 
     @property
     def base(self) -> Ark:
-        """The ARK without its qualifier: the object that contains all its parts."""
+        """The ARK without its qualifier, of the whole object."""
         return Ark(self.naan, self.name)
 
     @property
     def shoulder(self) -> str | None:
-        """The primordinal shoulder, consonants up to the first digit; None if there is none (2.4.1).
+        """The primordinal shoulder of the name (draft-kunze-ark-38, 2.4.1), by `shoulder_of`; None without one.
 
         >>> Ark.parse("ark:12345/x6np1wh8k").shoulder
         'x6'
@@ -97,8 +99,8 @@ class Ark:
 
     @property
     def implied_arks(self) -> Iterator[Ark]:
-        """The ARKs that its form implies (2.5), nearest first: without each suffix, then each containing object, down
-        to the base name. Generated lazily.
+        """The ARKs that its form implies (draft-kunze-ark-38, 2.5), generated lazily: without the last suffix, and
+        so on, then without the last component, down to the base name.
 
         >>> [str(ark) for ark in Ark.parse("ark:12345/a/b.c.d").implied_arks]
         ['ark:12345/a/b.c', 'ark:12345/a/b', 'ark:12345/a']
@@ -111,17 +113,17 @@ class Ark:
 
     @property
     def is_skipped(self) -> bool:
-        """True for ARKs of examples and tests, which are recorded but never requested.
+        """True if the NAAN is one of examples or tests, which are recorded but never requested.
 
-        Decided on the most tolerant reading: escapes are decoded and inert characters ignored.
+        Escapes in the NAAN are decoded, and characters other than letters and digits ignored.
 
         >>> Ark.parse("ark:/%31234%2D5/x5").is_skipped
         True
         """
         if self.naan.isalnum():
             return self.naan in SKIPPED_NAANS
-        read = unicodedata.normalize("NFKC", unquote(self.naan)).lower()
-        return _INERT_IN_NAAN.sub("", read) in SKIPPED_NAANS
+        decoded_naan = unicodedata.normalize("NFKC", unquote(self.naan)).lower()
+        return _INERT_IN_NAAN.sub("", decoded_naan) in SKIPPED_NAANS
 
 
 # The parts of an ARK as written, before normalization.
@@ -133,18 +135,18 @@ _INFLECTIONS = frozenset({"", "?", "info"})
 _BEGINNING = re.compile(r"(?:ark:/?)?(?P<naan>[0-9a-z]{5,})(?:/(?P<name>.*))?", re.IGNORECASE | re.DOTALL)
 
 
-def beginning_of(text: str) -> str:
-    """Return the beginning of normal forms for a prefix as a user wrote it (draft-kunze-ark-38, 3.2).
+def normal_prefix(prefix: str) -> str:
+    """Return the beginning of the normal forms of ARKs with this *prefix*, as a user wrote it; a NAAN may be alone.
 
-    Raises ValueError if no ARK can begin with it.
+    Raises ValueError if no ARK can begin with *prefix*.
 
-    >>> beginning_of("ark:/12148/bpt6-k"), beginning_of("12148/"), beginning_of("12148")
+    >>> normal_prefix("ark:/12148/bpt6-k"), normal_prefix("12148/"), normal_prefix("12148")
     ('ark:12148/bpt6k', 'ark:12148/', 'ark:12148/')
     """
-    match = _BEGINNING.fullmatch(text.strip())
-    if match is None:
-        raise ValueError(f"no ARK begins with {text!r}: write ark:NAAN/ and the common beginning of the names")
-    return f"ark:{match['naan'].lower()}/{(match['name'] or '').replace('-', '')}"
+    prefix_parts = _BEGINNING.fullmatch(prefix.strip())
+    if prefix_parts is None:
+        raise ValueError(f"no ARK begins with {prefix!r}: write ark:NAAN/ and the common beginning of the names")
+    return f"ark:{prefix_parts['naan'].lower()}/{(prefix_parts['name'] or '').replace('-', '')}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,8 +158,9 @@ class WrittenArk:
     """
 
     resolver: str
-    """Everything before the first label, with its final slash; empty for a compact ARK."""
+    """The text before the first label, with its final slash; empty for a compact ARK."""
     label: str
+    """``ark:`` or ``ark:/``, in any case."""
     body: str
     """NAAN, name and qualifier."""
     query: str | None
@@ -172,14 +175,14 @@ class WrittenArk:
         >>> WrittenArk.parse("bulwark:/12345/x5") is None
         True
         """
-        form = without_resolver(text)
-        label = LABEL.match(form)
+        text_from_label = without_resolver(text)
+        label = LABEL.match(text_from_label)
         if label is None:
             return None
-        rest, hash_sign, fragment = form[label.end() :].partition("#")
-        body, question_mark, query = rest.partition("?")
+        text_after_label, hash_sign, fragment = text_from_label[label.end() :].partition("#")
+        body, question_mark, query = text_after_label.partition("?")
         return cls(
-            resolver=text[: len(text) - len(form)],
+            resolver=text[: len(text) - len(text_from_label)],
             label=label[0],
             body=body,
             query=query if question_mark else None,
@@ -188,7 +191,9 @@ class WrittenArk:
 
     @property
     def inflection(self) -> str:
-        """``?info``, ``??`` or ``?`` if that is the whole query, else empty (draft-kunze-ark-38, 1.2).
+        """The query with its question mark if it asks for metadata: ``?info``, ``??`` or ``?``; else empty.
+
+        Source: draft-kunze-ark-38, 1.2.
 
         >>> [WrittenArk.parse(f"ark:12345/x{query}").inflection for query in ("?info", "??", "?", "?INFO", "?info&a=b")]
         ['?info', '??', '?', '', '']
@@ -205,16 +210,16 @@ class WrittenArk:
 
 
 class Remark(StrEnum):
-    """A remark about the form of an ARK; the values are stored and published.
+    """A deviation of an ARK's spelling from the specifications; the values are stored and published.
 
     Sections are those of draft-kunze-ark-38 unless another text is named.
     """
 
     explanation: str
-    """One sentence for a reader of the report, with its section in the specification."""
+    """One sentence for a reader of the report, with its section in the specification; "it" is the ARK."""
 
     def __new__(cls, token: str, explanation: str = "") -> Self:
-        """Return a remark with its token and explanation."""
+        """Return the remark with the stored value *token* and an *explanation*."""
         remark = str.__new__(cls, token)
         remark._value_, remark.explanation = token, explanation
         return remark
@@ -281,20 +286,22 @@ _NAAN_CHARS = 5
 _MOST_OCTETS = 255
 
 
-def remarks(written: str, ark: Ark, *, url_goes_on: bool = False) -> tuple[Remark, ...]:
-    """Return the remarks about *ark* as it was *written* (repaired, with resolver and hyphens), in a fixed order.
+def remarks(written_ark: str, ark: Ark, *, url_goes_on: bool = False) -> tuple[Remark, ...]:
+    """Return the remarks about the spelling *written_ark* of *ark*, in the order of `RULES`.
 
-    *url_goes_on* is True if the reader saw that the URL continues after the ARK.
+    *written_ark* is the repaired ARK with resolver and hyphens. *url_goes_on* adds `URL_GOES_ON`: the URL continues
+    after the ARK.
 
     >>> written = "http://www.familysearch.org/ark:/61903/1:1:C4H8-2DW2"
     >>> [remark.value for remark in remarks(written, Ark.parse(written))]
     ['plain-http', 'classic-label', 'outside-repertoire', 'hyphen']
     """
-    parts = WrittenArk.parse(written) or WrittenArk.parse(str(ark))
+    parts = WrittenArk.parse(written_ark) or WrittenArk.parse(str(ark))
     assert parts is not None, "an ARK in normal form begins with its label"
     is_plain = not ark.qualifier and parts.body == f"{ark.naan}/{ark.name}" and _PLAIN_BODY.fullmatch(parts.body)
-    due = [remark for remark, applies in (_RULES_OF_PLAIN if is_plain else RULES).items() if applies(parts, ark)]
-    return (*due, Remark.URL_GOES_ON) if url_goes_on else tuple(due)
+    rules = _RULES_OF_PLAIN if is_plain else RULES
+    applying_remarks = [remark for remark, applies in rules.items() if applies(parts, ark)]
+    return (*applying_remarks, Remark.URL_GOES_ON) if url_goes_on else tuple(applying_remarks)
 
 
 def _naan_and_name(written: WrittenArk) -> tuple[str, str]:
@@ -314,9 +321,9 @@ def _has_misplaced_suffix(written: WrittenArk, _: Ark) -> bool:
 
 
 def _body_has(pattern: str) -> Callable[[WrittenArk, Ark], bool]:
-    """Return a rule that applies if NAAN, name or qualifier as written match *pattern*."""
-    compiled = re.compile(pattern)
-    return lambda written, _: compiled.search(written.body) is not None
+    """Return a rule of `RULES` that applies if *pattern* matches anywhere in `WrittenArk.body`."""
+    compiled_pattern = re.compile(pattern)
+    return lambda written, _: compiled_pattern.search(written.body) is not None
 
 
 #: The condition of each remark, in the order of remarks; `URL_GOES_ON` is decided by the reader.

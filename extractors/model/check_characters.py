@@ -1,7 +1,7 @@
 """NOID check characters: offline evidence of a mistyped or badly joined ARK, and corrections.
 
-Which part of an ARK a check character covers is local practice. A failure therefore counts only if the zone is known,
-was learned from the given ARKs, or is declared by the user (draft-kunze-ark-38, 2 and 4.6).
+Which part of an ARK a check character covers, its *zone*, is local practice. A failure therefore counts only if the
+zone is in `KNOWN_RULES`, learned from other ARKs, or declared by the user (draft-kunze-ark-38, 2 and 4.6).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ UPPER_CASE = "0123456789BCDFGHJKLMNPQRSTVWXZ"
 
 #: Shorter names have no check character; a piece of a name passes by chance once in 29.
 SHORTEST_CHECKED = 7
-#: Number of distinct names of one shoulder from which on too few passes are evidence against check characters.
+#: Minimum number of distinct names of one shoulder for the conclusion that they have no check characters.
 ENOUGH_NAMES = 20
 #: Check characters are learned if this share of distinct names passes, and as many would pass by chance with at most
 #: this probability: six of six, seven of eight, or 37 of 40 with three mistyped names. A lower share is no proof, since
@@ -32,15 +32,15 @@ PASSING_SHARE = 0.875
 BEYOND_CHANCE = 1e-8
 #: Probability that a name made without a check character passes.
 CHANCE = 1 / len(BETANUMERIC)
-#: Probability of as many passes by chance, from which on the names count as made without check characters.
+#: Minimum probability of as many passes by chance for the conclusion that names have no check characters.
 CHANCE_LEVEL = 0.01
 #: A shoulder with few names takes its NAAN's zone if its names are this many times likelier with it than by chance.
-LIKELIER = 20.0
+LEAST_LIKELIHOOD_RATIO = 20.0
 _NAMES_AT_ONCE = 10_000
 
 
 class Zone(StrEnum):
-    """The part of an ARK that the check character covers, and the alphabet."""
+    """The part of an ARK that its check character covers, with the alphabet."""
 
     NAAN_AND_NAME = "naan-and-name"
     """``NAAN/name``, as in the specification."""
@@ -51,7 +51,7 @@ class Zone(StrEnum):
 
     @property
     def alphabet(self) -> str:
-        """The characters that count, in order; the check character is one of them."""
+        """The characters with an ordinal, in order; the check character is one of them."""
         return UPPER_CASE if self is Zone.UPPER_CASE else BETANUMERIC
 
     def covered_text(self, naan: str, stem: str) -> str:
@@ -65,28 +65,28 @@ class Zone(StrEnum):
                 return naan + stem
 
     def passes(self, naan: str, name: str) -> bool:
-        """Return True if the last character of *name* is the check character of the rest.
+        """Return True if the last character of the base name *name* is the check character of the rest.
 
         >>> Zone.NAME.passes("12148", "btv1b8449691v"), Zone.UPPER_CASE.passes("67375", "6H6N49F7FRRQ")
         (True, True)
         """
-        return len(name) > 1 and self.count_passing(naan, [name]) == 1
+        return len(name) > 1 and self.passing_count(naan, [name]) == 1
 
-    def count_passing(self, naan: str, names: Iterable[str]) -> int:
-        """Return the number of *names* (of at least two characters each) under one NAAN that pass.
+    def passing_count(self, naan: str, names: Iterable[str]) -> int:
+        """Return the number of base *names* under *naan*, all of two characters or more, that pass (`passes`).
 
-        >>> Zone.NAME.count_passing("12148", ["btv1b8449691v", "btv1b8449691w"])
+        >>> Zone.NAME.passing_count("12148", ["btv1b8449691v", "btv1b8449691w"])
         1
         """
         alphabet = self.alphabet
-        before, first = _weight_before_names(self, naan)
-        passed = 0
+        prefix_sum, first_position = _weight_before_names(self, naan)
+        passing_count = 0
         for name in names:
             if name[-1] in alphabet:
                 ordinals = _ordinals(name, alphabet)
-                total = before + _weighted_sum(ordinals[:-1], first)
-                passed += total % len(alphabet) == ordinals[-1]
-        return passed
+                total = prefix_sum + _weighted_sum(ordinals[:-1], first_position)
+                passing_count += total % len(alphabet) == ordinals[-1]
+        return passing_count
 
 
 class CheckCharacter(StrEnum):
@@ -95,27 +95,30 @@ class CheckCharacter(StrEnum):
     PASSES = "passes"
     FAILS = "fails"
     NONE = "none"
-    """Names of this shoulder have no check characters: they pass no more often than by chance."""
+    """Names like this have no check characters: they pass no more often than by chance, or the user declared it."""
     UNKNOWN = "unknown"
+    """No rule applies to the name."""
 
 
 @dataclass(frozen=True, slots=True)
 class CheckCharacterRule:
-    """The zone of certain names (None: they have no check characters), with its evidence."""
+    """The zone of all names of a NAAN or shoulder, with its evidence."""
 
     zone: Zone | None
-    seen: int
+    """None if the names have no check characters."""
+    name_count: int
     """Number of distinct names."""
-    passed: int
-    """Number of them that pass; without a zone, in the zone where most pass."""
+    passing_count: int
+    """Number of them that pass in the zone; without a zone, in the zone where most names pass."""
 
 
-Key = tuple[str, str | None]
+RuleKey = tuple[str, str | None]
+"""NAAN, and beginning of the name; None for all names of the NAAN, or those without a shoulder."""
 
 #: Rules by NAAN and first two characters of the name (None: all names). The names were counted in public repositories;
 #: most failures are visibly truncated. Left out for lack of evidence: 87278 (19 of 22 pass), 88435 (74 of 91), 67375
 #: (72 of 72 in the upper-case zone, but none of 6 in its vocabulary P66).
-KNOWN_RULES: Mapping[Key, CheckCharacterRule] = {
+KNOWN_RULES: Mapping[RuleKey, CheckCharacterRule] = {
     ("12148", None): CheckCharacterRule(Zone.NAME, 98_580, 98_575),
     ("29072", None): CheckCharacterRule(Zone.NAME, 22_494, 22_494),
     ("13960", None): CheckCharacterRule(Zone.NAAN_AND_NAME, 46, 45),
@@ -128,7 +131,7 @@ KNOWN_RULES: Mapping[Key, CheckCharacterRule] = {
     ("13030", "ft"): CheckCharacterRule(Zone.NAAN_AND_NAME, 11, 11),
     ("13030", "tf"): CheckCharacterRule(Zone.NAAN_AND_NAME, 24, 24),
 }
-#: The user's declarations: True for each NAAN whose names have check characters, False if they have none.
+#: The user's declarations by NAAN: True if its names have check characters, False if they have none.
 Declared = Mapping[str, bool]
 NOTHING_DECLARED: Declared = {}
 #: Further shoulders. Alone they name no object: ``"ark:/53355/cl" <> number``.
@@ -160,7 +163,9 @@ _ORDINALS = {
 
 
 def check_character(covered: str, alphabet: str = BETANUMERIC) -> str:
-    """Return the NOID check character over *covered*: positions times ordinals, modulo the size of the alphabet.
+    """Return the NOID check character over the text *covered*.
+
+    The sum of positions times ordinals in *alphabet*, modulo the size of the alphabet, is the ordinal of the result.
 
     >>> check_character("13030/xf93gt2")
     'q'
@@ -168,26 +173,26 @@ def check_character(covered: str, alphabet: str = BETANUMERIC) -> str:
     return alphabet[_weighted_sum(_ordinals(covered, alphabet)) % len(alphabet)]
 
 
-def chance_of(names: int, passed: int) -> float:
-    """Return the probability that at least *passed* of *names* pass by chance: the tail of the binomial distribution.
+def chance_of(name_count: int, passing_count: int) -> float:
+    """Return the probability that at least *passing_count* of *name_count* names pass by chance.
 
-    1.0 if no more pass than expected by chance.
+    This is the tail of the binomial distribution; 1.0 if no more names pass than expected by chance.
 
     >>> round(chance_of(20, 3), 3), chance_of(22_494, 728)
     (0.03, 1.0)
     """
-    if passed <= names * CHANCE:
+    if passing_count <= name_count * CHANCE:
         return 1.0
     log_term = (
-        math.lgamma(names + 1)
-        - math.lgamma(passed + 1)
-        - math.lgamma(names - passed + 1)
-        + passed * math.log(CHANCE)
-        + (names - passed) * math.log1p(-CHANCE)
+        math.lgamma(name_count + 1)
+        - math.lgamma(passing_count + 1)
+        - math.lgamma(name_count - passing_count + 1)
+        + passing_count * math.log(CHANCE)
+        + (name_count - passing_count) * math.log1p(-CHANCE)
     )
     term = total = math.exp(log_term)
-    for number in range(passed, names):  # above the mean the terms decrease
-        term *= (names - number) / (number + 1) * CHANCE / (1 - CHANCE)
+    for smaller_count in range(passing_count, name_count):  # above the mean the terms decrease
+        term *= (name_count - smaller_count) / (smaller_count + 1) * CHANCE / (1 - CHANCE)
         total += term
         if term <= total * 1e-15:
             break
@@ -196,146 +201,149 @@ def chance_of(names: int, passed: int) -> float:
 
 @lru_cache
 def _weight_before_names(zone: Zone, naan: str) -> tuple[int, int]:
-    """Return the weighted sum of the text before each name of a NAAN, and the position of a name's first character."""
+    """Return the weighted sum of the text before a name of *naan*, and the position of the name's first character."""
     prefix = zone.covered_text(naan, "")
     return _weighted_sum(_ordinals(prefix, zone.alphabet)), len(prefix) + 1
 
 
-def _weighted_sum(ordinals: Iterable[int], first: int = 1) -> int:
-    """Return the sum of *ordinals* times their positions, counted from *first*."""
-    return sum(map(mul, ordinals, count(first)))
+def _weighted_sum(ordinals: Iterable[int], first_position: int = 1) -> int:
+    """Return the sum of *ordinals* times their positions, counted from *first_position*."""
+    return sum(map(mul, ordinals, count(first_position)))
 
 
 def _ordinals(text: str, alphabet: str) -> bytes:
-    """Return the ordinal of each character; 0 for characters outside the alphabet."""
+    """Return the ordinals in *alphabet* of the characters of *text*; 0 for characters outside the alphabet."""
     return text.encode("ascii", "replace").translate(_ORDINALS[alphabet])
 
 
 @dataclass(slots=True)
 class _Tally:
-    """The number of names, and of those that pass in each zone."""
+    """The number of names of one shoulder, and of those that pass, by zone."""
 
-    seen: int = 0
-    passed: Counter[Zone] = field(default_factory=Counter)
+    name_count: int = 0
+    passing_counts: Counter[Zone] = field(default_factory=Counter)
 
     def add(self, naan: str, names: Sequence[str]) -> None:
-        """Count *names* under one NAAN."""
-        self.seen += len(names)
+        """Add *names* under *naan* to the counts."""
+        self.name_count += len(names)
         for zone in Zone:
-            self.passed[zone] += zone.count_passing(naan, names)
+            self.passing_counts[zone] += zone.passing_count(naan, names)
 
     def rule(self) -> CheckCharacterRule | None:
-        """Return the rule that these names show; None if they show nothing."""
-        zone = max(Zone, key=lambda zone: self.passed[zone])  # in a tie the first one, that of the specification
-        passed = self.passed[zone]
-        if passed >= PASSING_SHARE * self.seen and chance_of(self.seen, passed) <= BEYOND_CHANCE:
-            return CheckCharacterRule(zone, self.seen, passed)
-        is_chance = self.seen >= ENOUGH_NAMES and chance_of(self.seen, passed) >= CHANCE_LEVEL
-        return CheckCharacterRule(None, self.seen, passed) if is_chance else None
+        """Return the rule that the counted names show; None if the counts may be chance."""
+        # In a tie the first zone, that of the specification.
+        zone = max(Zone, key=lambda zone: self.passing_counts[zone])
+        passing_count = self.passing_counts[zone]
+        chance = chance_of(self.name_count, passing_count)
+        if passing_count >= PASSING_SHARE * self.name_count and chance <= BEYOND_CHANCE:
+            return CheckCharacterRule(zone, self.name_count, passing_count)
+        is_chance = self.name_count >= ENOUGH_NAMES and chance >= CHANCE_LEVEL
+        return CheckCharacterRule(None, self.name_count, passing_count) if is_chance else None
 
     def supports(self, zone: Zone) -> bool:
-        """Return True if these names are much likelier with check characters over *zone* than by chance."""
-        passed = self.passed[zone]
-        weight = passed * math.log(PASSING_SHARE / CHANCE)
-        weight += (self.seen - passed) * math.log((1 - PASSING_SHARE) / (1 - CHANCE))
-        return weight >= math.log(LIKELIER)
+        """Return True if the counts are much likelier with check characters over *zone* than by chance."""
+        passing_count = self.passing_counts[zone]
+        log_ratio = passing_count * math.log(PASSING_SHARE / CHANCE)
+        log_ratio += (self.name_count - passing_count) * math.log((1 - PASSING_SHARE) / (1 - CHANCE))
+        return log_ratio >= math.log(LEAST_LIKELIHOOD_RATIO)
 
 
-def learn_zones(bases: Iterable[Ark]) -> Mapping[Key, CheckCharacterRule]:
-    """Return the rules that distinct ARKs without qualifiers show, by NAAN and primordinal shoulder (or None).
+def learn_zones(base_arks: Iterable[Ark]) -> Mapping[RuleKey, CheckCharacterRule]:
+    """Return the rules that *base_arks*, distinct and without qualifiers, show, by NAAN and shoulder (or None).
 
-    Their order doesn't matter. A shoulder with too few names takes the zone of all names of its NAAN, if its own names
-    support that.
+    The order of *base_arks* doesn't matter. A shoulder with too few names takes the zone of all names of its NAAN, if
+    its own names support that zone.
 
     >>> arks = [Ark("12345", f"x6{number}" + check_character(f"12345/x6{number}")) for number in range(100, 120)]
     >>> learn_zones(arks)
-    {('12345', 'x6'): CheckCharacterRule(zone=<Zone.NAAN_AND_NAME: 'naan-and-name'>, seen=20, passed=20)}
+    {('12345', 'x6'): CheckCharacterRule(zone=<Zone.NAAN_AND_NAME: 'naan-and-name'>, name_count=20, passing_count=20)}
     """
     tallies: dict[str, dict[str | None, _Tally]] = defaultdict(lambda: defaultdict(_Tally))
-    rest = iter(bases)
-    while some := list(islice(rest, _NAMES_AT_ONCE)):
-        names: dict[Key, list[str]] = defaultdict(list)
-        for base in some:
-            if len(base.name) > 1:
-                names[base.naan, base.shoulder].append(base.name)
-        for (naan, shoulder), alike in names.items():
-            tallies[naan][shoulder].add(naan, alike)
+    remaining_arks = iter(base_arks)
+    while batch := list(islice(remaining_arks, _NAMES_AT_ONCE)):
+        names_by_shoulder: dict[RuleKey, list[str]] = defaultdict(list)
+        for base_ark in batch:
+            if len(base_ark.name) > 1:
+                names_by_shoulder[base_ark.naan, base_ark.shoulder].append(base_ark.name)
+        for (naan, shoulder), batch_names in names_by_shoulder.items():
+            tallies[naan][shoulder].add(naan, batch_names)
     return {(naan, shoulder): rule for naan in sorted(tallies) for shoulder, rule in _rules(tallies[naan])}
 
 
 def _rules(tallies: Mapping[str | None, _Tally]) -> Iterator[tuple[str | None, CheckCharacterRule]]:
-    """Yield the rules that the names of one NAAN show, by shoulder."""
-    of_all = _Tally()
+    """Yield the shoulders of one NAAN (None: names without one) with their rules; *tallies* are by shoulder."""
+    total = _Tally()
     for tally in tallies.values():
-        of_all.seen += tally.seen
-        of_all.passed.update(tally.passed)
-    general = of_all.rule()
+        total.name_count += tally.name_count
+        total.passing_counts.update(tally.passing_counts)
+    naan_rule = total.rule()
     for shoulder, tally in sorted(tallies.items(), key=lambda item: item[0] or ""):
         rule = tally.rule()
-        if rule is None and tally.seen < ENOUGH_NAMES and general and general.zone and tally.supports(general.zone):
-            rule = general
+        if rule is None and tally.name_count < ENOUGH_NAMES and naan_rule and naan_rule.zone:
+            rule = naan_rule if tally.supports(naan_rule.zone) else None
         if rule is not None:
             yield shoulder, rule
 
 
 @dataclass(frozen=True, slots=True)
 class Zones:
-    """Known rules about check characters, those learned from the given ARKs, and the user's declarations.
+    """The rules about check characters: `KNOWN_RULES`, those learned from ARKs, and the user's declarations.
 
-    If two rules apply to a name, the one with more evidence wins, unless a declaration contradicts it.
+    If two rules apply to a name, the one from more names wins, unless a declaration contradicts it.
     """
 
-    learned: Mapping[Key, CheckCharacterRule] = field(default_factory=dict)
-    """By NAAN and primordinal shoulder."""
+    learned: Mapping[RuleKey, CheckCharacterRule] = field(default_factory=dict)
+    """Rules of `learn_zones`, by NAAN and primordinal shoulder."""
     declared: Declared = field(default_factory=dict)
+    """By NAAN, whether its names have check characters, as the user declared."""
 
     @classmethod
     def from_arks(cls, arks: Iterable[Ark], declared: Declared = NOTHING_DECLARED) -> Zones:
-        """Return the known and *declared* rules together with those that *arks* show."""
+        """Return the known rules, those that *arks* show, and the *declared* ones."""
         return cls(learn_zones(dict.fromkeys(ark.base for ark in arks)), declared)
 
     def rule_for(self, naan: str, name: str) -> CheckCharacterRule | None:
-        """Return the rule for a name; None if there is none.
+        """Return the rule for the base name *name* under *naan*; None if no rule applies.
 
-        A declared check character covers the part that is known or learned, otherwise NAAN and name.
+        A declared check character covers the zone of the other rule that applies, by default NAAN and name.
 
         >>> Zones().rule_for("13030", "kt4199q42g")
-        CheckCharacterRule(zone=<Zone.NAAN_AND_NAME: 'naan-and-name'>, seen=36, passed=35)
+        CheckCharacterRule(zone=<Zone.NAAN_AND_NAME: 'naan-and-name'>, name_count=36, passing_count=35)
         >>> Zones(declared={"67531": True}).rule_for("67531", "metadc107835").zone
         <Zone.NAAN_AND_NAME: 'naan-and-name'>
         """
-        learned = self.learned.get((naan, shoulder_of(name))) if self.learned else None
+        learned_rule = self.learned.get((naan, shoulder_of(name))) if self.learned else None
         rule = KNOWN_RULES.get((naan, name[:2])) or KNOWN_RULES.get((naan, None))
-        if learned is not None and (rule is None or rule.seen <= learned.seen):
-            rule = learned
-        has_check = self.declared.get(naan)
-        if has_check is None or (rule is not None and has_check == (rule.zone is not None)):
+        if learned_rule is not None and (rule is None or rule.name_count <= learned_rule.name_count):
+            rule = learned_rule
+        is_declared = self.declared.get(naan)
+        if is_declared is None or (rule is not None and is_declared == (rule.zone is not None)):
             return rule
-        return CheckCharacterRule(Zone.NAAN_AND_NAME if has_check else None, 0, 0)
+        return CheckCharacterRule(Zone.NAAN_AND_NAME if is_declared else None, 0, 0)
 
-    def names_shoulder(self, ark: Ark) -> bool:
-        """Return True if *ark* is only a known shoulder, so that it names no object.
+    def is_shoulder(self, ark: Ark) -> bool:
+        """Return True if *ark* consists of NAAN and a shoulder of `SHOULDERS` or a rule, so that it names no object.
 
-        >>> Zones().names_shoulder(Ark.parse("ark:/13030/c7")), Zones().names_shoulder(Ark.parse("ark:/13030/c7x5"))
+        >>> Zones().is_shoulder(Ark.parse("ark:/13030/c7")), Zones().is_shoulder(Ark.parse("ark:/13030/c7x5"))
         (True, False)
         """
         if ark.qualifier:
             return False
         key = ark.naan, ark.name
-        is_type = ark.naan == "61903" and _FAMILY_TYPE.fullmatch(ark.name) is not None
-        return is_type or key in SHOULDERS or key in KNOWN_RULES or key in self.learned
+        is_family_type = ark.naan == "61903" and _FAMILY_TYPE.fullmatch(ark.name) is not None
+        return is_family_type or key in SHOULDERS or key in KNOWN_RULES or key in self.learned
 
     def check(self, ark: Ark) -> CheckCharacter:
-        """Return the result of testing the last character of the base name, if a rule applies."""
+        """Return the result of testing the last character of the base name of *ark*."""
         rule = self.rule_for(ark.naan, ark.name)
-        if rule is None or len(ark.name) < 2 or self.names_shoulder(Ark(ark.naan, ark.name)):
+        if rule is None or len(ark.name) < 2 or self.is_shoulder(Ark(ark.naan, ark.name)):
             return CheckCharacter.UNKNOWN
         if rule.zone is None:
             return CheckCharacter.NONE
         return CheckCharacter.PASSES if rule.zone.passes(ark.naan, ark.name) else CheckCharacter.FAILS
 
     def confirms(self, ark: Ark | None) -> bool:
-        """Return True if the check character of *ark* passes, and its name is so long that this is no chance.
+        """Return True if the check character of *ark* passes, and its name has at least `SHORTEST_CHECKED` characters.
 
         >>> Zones().confirms(Ark.parse("ark:/12148/bpt6k107371t")), Zones().confirms(Ark.parse("ark:/12148/bpt6"))
         (True, False)
@@ -343,8 +351,8 @@ class Zones:
         return ark is not None and len(ark.name) >= SHORTEST_CHECKED and self.check(ark) is CheckCharacter.PASSES
 
 
-#: The rules that are known before any ARK is read.
-KNOWN = Zones()
+#: `KNOWN_RULES`, without learned rules or declarations.
+KNOWN_ZONES = Zones()
 
 
 # Suggestions for a failing check character: single edits that make it pass. A suggestion is for a person to check and
@@ -357,7 +365,7 @@ LOOK_ALIKES = ("1lIi|", "0oOD", "5sS", "2zZ", "8bB", "6G", "9gq", "vu")
 
 
 class Edit(StrEnum):
-    """The kind of an edit, likeliest first: with fewer possible edits of a kind, a pass by chance is rarer."""
+    """The error that an edit corrects, likeliest first: if fewer edits are possible, a pass by chance is rarer."""
 
     MISSING_CHECK_CHARACTER = "missing-check-character"
     """The check character is missing: by far the most frequent failure in real texts (25 of 28)."""
@@ -368,7 +376,7 @@ class Edit(StrEnum):
     LOOK_ALIKE = "look-alike"
     """``l`` for ``1``, ``o`` for ``0``."""
     SWAPPED_CHARACTERS = "swapped-characters"
-    """Two neighbours."""
+    """Two neighbours are swapped."""
     SURPLUS_CHARACTER = "surplus-character"
     WRONG_CHARACTER = "wrong-character"
     MISSING_CHARACTER = "missing-character"
@@ -381,7 +389,7 @@ _NUMBERED = re.compile(r"(?P<series>[a-z]+(?:[0-9][a-z]+)?)[0-9]{4,}[a-z]?\Z")
 
 @dataclass(frozen=True, slots=True)
 class Suggestion:
-    """An ARK that may be meant, and the single edit that leads to it."""
+    """An ARK whose check character passes, and the single edit that gives it."""
 
     ark: Ark
     edit: Edit
@@ -390,22 +398,22 @@ class Suggestion:
 def suggestions(
     ark: Ark,
     *,
-    zones: Zones = KNOWN,
-    fits: Callable[[Ark], bool] | None = None,
-    is_seen: Callable[[str], bool] | None = None,
+    zones: Zones = KNOWN_ZONES,
+    is_allowed: Callable[[Ark], bool] | None = None,
+    occurs_elsewhere: Callable[[str], bool] | None = None,
     limit: int = 5,
 ) -> tuple[Suggestion, ...]:
     """Return at most *limit* ARKs one edit away from *ark* that pass, likeliest first; empty if *ark* doesn't fail.
 
-    ARKs seen elsewhere come first (*is_seen*, of a normal form), then those with the fewest characters outside the
-    alphabet, in the order of `Edit` and of the place in the name. Digits are replaced by digits and letters by letters,
-    except look-alikes; a numbered name keeps its series (bpt6k). ARKs of another shoulder, or for which *fits* returns
-    False, are left out.
+    First come ARKs for whose normal form *occurs_elsewhere* returns True, then those with the fewest characters outside
+    the alphabet, in the order of `Edit` and of the offset in the name. Digits are replaced by digits and letters by
+    letters, except look-alikes; a numbered name keeps its series (bpt6k). ARKs of another shoulder, or for which
+    *is_allowed* returns False, are left out.
 
-    >>> [(str(found.ark), found.edit.value) for found in suggestions(Ark.parse("ark:/12148/cb32895690"), limit=1)]
+    >>> [(str(candidate.ark), candidate.edit.value) for candidate in suggestions(Ark("12148", "cb32895690"), limit=1)]
     [('ark:12148/cb32895690j', 'missing-check-character')]
-    >>> of_thirteen = suggestions(Ark.parse("ark:/12148/btv1b8449961v"), fits=lambda ark: len(ark.name) == 13, limit=1)
-    >>> [(str(found.ark), found.edit.value) for found in of_thirteen]
+    >>> swapped = suggestions(Ark("12148", "btv1b8449961v"), is_allowed=lambda ark: len(ark.name) == 13, limit=1)
+    >>> [(str(candidate.ark), candidate.edit.value) for candidate in swapped]
     [('ark:12148/btv1b8449691v', 'swapped-characters')]
     """
     if zones.check(ark) is not CheckCharacter.FAILS or len(ark.name) > LONGEST_NAME:
@@ -422,23 +430,23 @@ def suggestions(
             edits[name] = edit
 
     def rank(name: str) -> tuple[bool, int]:
-        is_strange = is_seen is None or not is_seen(str(Ark(ark.naan, name)))
-        return is_strange, sum(char not in zone.alphabet for char in name)
+        is_new = occurs_elsewhere is None or not occurs_elsewhere(str(Ark(ark.naan, name)))
+        return is_new, sum(char not in zone.alphabet for char in name)
 
     ranked = (Suggestion(Ark(ark.naan, name, ark.qualifier), edits[name]) for name in sorted(edits, key=rank))
-    return tuple(islice((candidate for candidate in ranked if fits is None or fits(candidate.ark)), limit))
+    return tuple(islice((candidate for candidate in ranked if is_allowed is None or is_allowed(candidate.ark)), limit))
 
 
-def _keeps_series(name: str, written: str, edit: Edit) -> bool:
-    """Return True if *name* keeps the shoulder and series of the *written* name, ignoring case.
+def _keeps_series(name: str, written_name: str, edit: Edit) -> bool:
+    """Return True if *name* keeps the shoulder and series of *written_name* after *edit*, ignoring case.
 
-    A look-alike may hide the series; appending a check character is always allowed.
+    A look-alike may hide the series; a missing check character changes none.
 
     >>> edit = Edit.MISSING_CHECK_CHARACTER
     >>> _keeps_series("kt4199q42g", "kt4199q42", edit), _keeps_series("kt199q42g", "kt4199q42g", edit)
     (True, False)
     """
-    shoulder, series = shoulder_of(written.lower()), series_of(written)
+    shoulder, series = shoulder_of(written_name.lower()), series_of(written_name)
     if shoulder is not None and shoulder_of(name.lower()) != shoulder:
         return False
     if series is None or edit is Edit.MISSING_CHECK_CHARACTER:
@@ -447,9 +455,9 @@ def _keeps_series(name: str, written: str, edit: Edit) -> bool:
 
 
 def series_of(name: str) -> str | None:
-    """Return the letters, perhaps with one digit, at the beginning of a numbered name; None for other names.
+    """Return the beginning of a numbered *name*: letters, perhaps with one digit between them; None for other names.
 
-    After them come digits only, and perhaps a final letter.
+    In a numbered name only digits, at least four, follow the beginning, and perhaps a final letter.
 
     >>> series_of("bpt6k8301661f"), series_of("cb32895690j"), series_of("cb219g3518"), series_of("kt4199q42g")
     ('bpt6k', 'cb', None, None)
@@ -459,40 +467,44 @@ def series_of(name: str) -> str | None:
 
 
 def _single_edits(naan: str, name: str, zone: Zone) -> Iterator[tuple[str, Edit]]:
-    """Yield the single edits of *name*, in the order of `Edit`; not all of them pass."""
+    """Yield the names one edit away from *name*, with the edit, in the order of `Edit`; not all of them pass."""
     yield (name + check_character(zone.covered_text(naan, name), zone.alphabet), Edit.MISSING_CHECK_CHARACTER)
-    places = range(len(name))
-    removed = [name[:at] + name[at + 1 :] for at in places]
-    yield from ((removed[at], Edit.STRAY_CHARACTER) for at in places if not name[at].isalnum())
-    yield from ((removed[at], Edit.DOUBLED_CHARACTER) for at in places[:-1] if name[at] == name[at + 1])
+    offsets = range(len(name))
+    shortened = [name[:offset] + name[offset + 1 :] for offset in offsets]
+    yield from ((shortened[offset], Edit.STRAY_CHARACTER) for offset in offsets if not name[offset].isalnum())
+    yield from (
+        (shortened[offset], Edit.DOUBLED_CHARACTER) for offset in offsets[:-1] if name[offset] == name[offset + 1]
+    )
     yield name.upper() if zone is Zone.UPPER_CASE else name.lower(), Edit.LETTER_CASE
-    for at in places:
-        group = next((group for group in LOOK_ALIKES if name[at] in group), "")
-        yield from ((name[:at] + char + name[at + 1 :], Edit.LOOK_ALIKE) for char in group if char in zone.alphabet)
-    for at in places[:-1]:
-        yield name[:at] + name[at + 1] + name[at] + name[at + 2 :], Edit.SWAPPED_CHARACTERS
-    yield from ((removed[at], Edit.SURPLUS_CHARACTER) for at in places)
-    for at in places:
-        for char in _passing_between(zone, naan, name[:at], name[at + 1 :]):
-            if at == len(name) - 1 or char.isdigit() == name[at].isdigit():  # else it would be a look-alike
-                yield name[:at] + char + name[at + 1 :], Edit.WRONG_CHARACTER
-    for at in range(len(name) + 1):
-        for char in _passing_between(zone, naan, name[:at], name[at:]):
-            yield name[:at] + char + name[at:], Edit.MISSING_CHARACTER
+    for offset in offsets:
+        group = next((group for group in LOOK_ALIKES if name[offset] in group), "")
+        yield from (
+            (name[:offset] + char + name[offset + 1 :], Edit.LOOK_ALIKE) for char in group if char in zone.alphabet
+        )
+    for offset in offsets[:-1]:
+        yield name[:offset] + name[offset + 1] + name[offset] + name[offset + 2 :], Edit.SWAPPED_CHARACTERS
+    yield from ((shortened[offset], Edit.SURPLUS_CHARACTER) for offset in offsets)
+    for offset in offsets:
+        for char in _passing_between(zone, naan, name[:offset], name[offset + 1 :]):
+            if offset == len(name) - 1 or char.isdigit() == name[offset].isdigit():  # else it would be a look-alike
+                yield name[:offset] + char + name[offset + 1 :], Edit.WRONG_CHARACTER
+    for offset in range(len(name) + 1):
+        for char in _passing_between(zone, naan, name[:offset], name[offset:]):
+            yield name[:offset] + char + name[offset:], Edit.MISSING_CHARACTER
 
 
-def _passing_between(zone: Zone, naan: str, before: str, after: str) -> list[str]:
-    """Return the characters that, between *before* and *after*, make the check character right.
+def _passing_between(zone: Zone, naan: str, stem_before: str, text_after: str) -> list[str]:
+    """Return the characters that make the check character right, inserted between *stem_before* and *text_after*.
 
     >>> _passing_between(Zone.NAME, "12148", "btv1b84", "9691v")
     ['4']
     """
     alphabet = zone.alphabet
-    if not after:
-        return [check_character(zone.covered_text(naan, before), alphabet)]
-    without = check_character(zone.covered_text(naan, before + alphabet[0] + after[:-1]), alphabet)
-    difference = alphabet.find(after[-1]) - alphabet.index(without)
-    position = len(zone.covered_text(naan, before)) + 1
-    if after[-1] not in alphabet:
+    if not text_after:
+        return [check_character(zone.covered_text(naan, stem_before), alphabet)]
+    passing_char = check_character(zone.covered_text(naan, stem_before + alphabet[0] + text_after[:-1]), alphabet)
+    difference = alphabet.find(text_after[-1]) - alphabet.index(passing_char)
+    position = len(zone.covered_text(naan, stem_before)) + 1
+    if text_after[-1] not in alphabet:
         return []
     return [char for ordinal, char in enumerate(alphabet) if (position * ordinal - difference) % len(alphabet) == 0]

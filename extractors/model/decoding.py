@@ -1,4 +1,4 @@
-"""Decode bytes to characters: the first step of every reader of text."""
+"""Decode the bytes of documents to characters."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from extractors.model.documents import Finding
 
 #: Codecs of Python that are no charsets of documents: they escape ASCII, take quadratic time, or depend on the machine.
 _NOT_CHARSETS = frozenset({"idna", "mbcs", "oem", "punycode", "raw-unicode-escape", "undefined", "unicode-escape"})
-#: Maximum length of a charset's name.
-_NAME_CHARS = 40
+#: Maximum number of characters of a charset's name.
+_LONGEST_NAME = 40
 
 #: Charsets that encode ASCII with NULs. Text without NULs would decode as Chinese.
-_WIDE = ("utf-16", "utf-32")
+_WIDE_CHARSETS = ("utf-16", "utf-32")
 
 _SAMPLE_BYTES = 4096
 
@@ -25,47 +25,49 @@ _SAMPLE_BYTES = 4096
 BEGINNING_BYTES = 16 * 2**10
 
 
-def first_bytes(data: bytes, most: int) -> tuple[bytes, list[Finding]]:
-    """Return at most *most* bytes of *data*, and a finding if there are more."""
-    if len(data) <= most:
+def first_bytes(data: bytes, most_bytes: int) -> tuple[bytes, list[Finding]]:
+    """Return the first *most_bytes* bytes of *data*, with a finding if *data* has more; else *data*, and no finding."""
+    if len(data) <= most_bytes:
         return data, []
-    return data[:most], [Finding("cut-off", f"only the first {most} of {len(data)} bytes were read")]
+    return data[:most_bytes], [Finding("cut-off", f"only the first {most_bytes} of {len(data)} bytes were read")]
 
 
 @dataclass(frozen=True, slots=True)
 class DecodedText:
-    """The characters of a document, and the charset."""
+    """The decoded characters of a document."""
 
     text: str
     charset: str
+    """The name of the Python codec that decoded them."""
     is_guess: bool = False
+    """True if no declared charset fitted, nor UTF-8."""
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        """A finding if the charset is a guess."""
+        """One finding if the charset is a guess, else empty."""
         if not self.is_guess:
             return ()
         return (Finding("guessed-charset", f"no declared charset fits; read as {self.charset}"),)
 
 
-def decode(data: bytes, *declared: str | None) -> DecodedText:
-    r"""Return the characters of *data*, by its byte order mark, else the first of *declared* that fits, else UTF-8.
+def decode(data: bytes, *declared_charsets: str | None) -> DecodedText:
+    r"""Return the characters of *data*, by its byte order mark, else the first of *declared_charsets* that fits, else UTF-8.
 
-    If none fits, the first is used if it decodes more than it garbles, else windows-1252, with U+FFFD for undecodable
-    bytes.
+    If no charset fits, the first is used if it decodes more non-ASCII characters than it garbles, else windows-1252,
+    with U+FFFD for undecodable bytes.
 
     >>> decode(b"\xef\xbb\xbfark:", "latin-1")
     DecodedText(text='ark:', charset='utf-8', is_guess=False)
     >>> decode(b"d\xe9j\xe0 vu")
     DecodedText(text='déjà vu', charset='cp1252', is_guess=True)
     """
-    marked, mark = read_bom(data)
-    if marked is not None and mark is not None:
-        return DecodedText(data[len(mark) :].decode(marked, "replace"), marked)
+    bom_codec, bom = read_bom(data)
+    if bom_codec is not None and bom is not None:
+        return DecodedText(data[len(bom) :].decode(bom_codec, "replace"), bom_codec)
     charsets = [
         charset
-        for charset in map(text_codec, (utf16_order(data), *declared, "utf-8"))
-        if charset is not None and not (charset.startswith(_WIDE) and 0 not in data)
+        for charset in map(text_codec, (utf16_order(data), *declared_charsets, "utf-8"))
+        if charset is not None and not (charset.startswith(_WIDE_CHARSETS) and 0 not in data)
     ]
     for charset in charsets:
         decoder = codecs.getincrementaldecoder(charset)()
@@ -78,17 +80,17 @@ def decode(data: bytes, *declared: str | None) -> DecodedText:
             return DecodedText(text, charset)
     # A single bad byte must not garble every accent of a page.
     text = data.decode(charsets[0], "replace")
-    garbled = text.count("\N{REPLACEMENT CHARACTER}")
-    beyond_ascii = len(text) - len(text.encode("ascii", "ignore"))
-    if 2 * garbled < beyond_ascii:
+    garbled_count = text.count("\N{REPLACEMENT CHARACTER}")
+    non_ascii_count = len(text) - len(text.encode("ascii", "ignore"))
+    if 2 * garbled_count < non_ascii_count:
         return DecodedText(text, charsets[0], is_guess=True)
     return DecodedText(data.decode("cp1252", "replace"), "cp1252", is_guess=True)
 
 
-def text_of(data: bytes, most: int, *declared: str | None) -> tuple[str, list[Finding]]:
-    """Return the characters of at most *most* bytes of *data*, by `decode`, and findings."""
-    data, findings = first_bytes(data, most)
-    decoded = decode(data, *declared)
+def text_of(data: bytes, most_bytes: int, *declared_charsets: str | None) -> tuple[str, list[Finding]]:
+    """Return the characters of the first *most_bytes* bytes of *data*, by `decode`, and the findings about both."""
+    data, findings = first_bytes(data, most_bytes)
+    decoded = decode(data, *declared_charsets)
     return decoded.text, [*findings, *decoded.findings]
 
 
@@ -102,13 +104,13 @@ def whole_characters(text: str) -> str:
 
 
 @lru_cache(maxsize=8)
-def decode_beginning(data: bytes, declared: str | None) -> DecodedText:
-    """Return `decode` of the first bytes of a document; cached, because several callers need it."""
-    return decode(data, declared)
+def decode_beginning(data: bytes, declared_charset: str | None) -> DecodedText:
+    """Return `decode` of *data*, the first bytes of a document; cached, because several callers need the result."""
+    return decode(data, declared_charset)
 
 
 def utf16_order(data: bytes) -> str | None:
-    r"""Return the byte order of UTF-16 without a mark, as Western text and markup show it; None for other data.
+    r"""Return the codec of UTF-16 without a byte order mark, by the NULs of Western text; None for other data.
 
     >>> utf16_order("ark:/12345/x5".encode("utf-16-be"))
     'utf-16-be'
@@ -117,25 +119,25 @@ def utf16_order(data: bytes) -> str | None:
     sample = data[:_SAMPLE_BYTES]
     if 0 not in sample:
         return None
-    even, odd = sample[0::2].count(0), sample[1::2].count(0)
-    if len(sample) < 4 or 10 * max(even, odd) < 3 * (len(sample) // 2):
+    even_nuls, odd_nuls = sample[0::2].count(0), sample[1::2].count(0)
+    if len(sample) < 4 or 10 * max(even_nuls, odd_nuls) < 3 * (len(sample) // 2):
         return None
-    if 10 * min(even, odd) > max(even, odd):  # NULs on both sides: UTF-32 or binary
+    if 10 * min(even_nuls, odd_nuls) > max(even_nuls, odd_nuls):  # NULs on both sides: UTF-32 or binary
         return None
-    return "utf-16-be" if even > odd else "utf-16-le"
+    return "utf-16-be" if even_nuls > odd_nuls else "utf-16-le"
 
 
 @lru_cache(maxsize=256)
-def text_codec(label: str | None) -> str | None:
-    """Return the codec for a charset's name *label* as on the Web (``latin1`` is windows-1252 there).
+def text_codec(charset_name: str | None) -> str | None:
+    """Return the Python codec of the charset that has this name on the Web (``latin1`` is windows-1252 there).
 
-    None for other names: only codecs from bytes to text that occur in documents count.
+    None for other names, and for codecs that don't decode bytes to text or are not used for documents.
 
     >>> text_codec("ISO-8859-1"), text_codec("rot13"), text_codec("no-such-thing"), text_codec("idna")
     ('cp1252', None, None, None)
     """
-    name = label.strip() if label else ""
-    if not name or len(name) > _NAME_CHARS or not name.isascii() or not name.isprintable():
+    name = charset_name.strip() if charset_name else ""
+    if not name or len(name) > _LONGEST_NAME or not name.isascii() or not name.isprintable():
         return None
     codec = resolve_encoding(name)
     if codec is None or codec.replace("_", "-") in _NOT_CHARSETS:
@@ -153,15 +155,15 @@ _REFERENCE = r"""
     | &\# (?: x0* [Dd][89A-Fa-f][0-9A-Fa-f]{2} | 0* (?: 5529[6-9] | 55[3-9]\d\d | 56\d{3} | 57[0-2]\d\d | 573[0-3]\d
         | 5734[0-3] ) ) ;
 """
-_IN_OCTETS = re.compile(_REFERENCE.encode("ascii"), re.VERBOSE | re.DOTALL)
-_IN_TEXT = re.compile(_REFERENCE, re.VERBOSE | re.DOTALL | re.ASCII)
+_REFERENCE_IN_BYTES = re.compile(_REFERENCE.encode("ascii"), re.VERBOSE | re.DOTALL)
+_REFERENCE_IN_TEXT = re.compile(_REFERENCE, re.VERBOSE | re.DOTALL | re.ASCII)
 #: Not a character either, but reported as a fault and read as U+FFFD, REPLACEMENT CHARACTER.
-_OUT_OF_BOUNDS = "&#x110000;"
+_INVALID_REFERENCE = "&#x110000;"
 _UTF_16_SURROGATES = {b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16", b"<\0": "utf-16-le", b"\0<": "utf-16-be"}
 
 
 def without_surrogates(data: bytes) -> bytes:
-    """Replace references to surrogates in XML, so that the parser treats them as faults.
+    """Return *data*, an XML document, with invalid references in place of those to surrogates: parsers report these.
 
     >>> without_surrogates(b"<a>&#xD800;&#57343;&#xE000;<![CDATA[&#xD800;]]></a>")
     b'<a>&#x110000;&#x110000;&#xE000;<![CDATA[&#xD800;]]></a>'
@@ -170,7 +172,7 @@ def without_surrogates(data: bytes) -> bytes:
     if encoding is None and b"&#" not in data:  # the usual case
         return data
     if encoding is None:
-        return _IN_OCTETS.sub(lambda reference: reference["literal"] or _OUT_OF_BOUNDS.encode(), data)
+        return _REFERENCE_IN_BYTES.sub(lambda reference: reference["literal"] or _INVALID_REFERENCE.encode(), data)
     text = data.decode(encoding, "surrogatepass" if len(data) % 2 == 0 else "ignore")
-    mended = _IN_TEXT.sub(lambda reference: reference["literal"] or _OUT_OF_BOUNDS, text)
-    return data if mended == text else mended.encode(encoding, "surrogatepass")
+    repaired_text = _REFERENCE_IN_TEXT.sub(lambda reference: reference["literal"] or _INVALID_REFERENCE, text)
+    return data if repaired_text == text else repaired_text.encode(encoding, "surrogatepass")

@@ -1,4 +1,4 @@
-"""A document as its reader sees it: text blocks with their position, links and findings."""
+"""The content of a document, as a reader of its format returns it: text blocks, links and findings."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _NOT_BLANK = re.compile(r"\S")
 
 
 class Role(StrEnum):
-    """The role of a mention in its document."""
+    """The part of a document that a block or mention belongs to."""
 
     TEXT = "text"
     LINK_TARGET = "link-target"
@@ -28,15 +28,15 @@ class Anchor:
     """A stretch of a block's text that is shown as a link."""
 
     start: int
-    """Offsets in the block's text, in code points."""
+    """Start and end are offsets in the block's text, in code points."""
     end: int
     link: int
-    """The number of the link in the document: the `Block.link` of its target."""
+    """The number of the link in the document, from 0: the `Block.link` of its target."""
 
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A run of text that a human or a program reads as one piece.
+    """A text that a human or a program reads as one piece: a paragraph, a page, a metadata value.
 
     Offsets of mentions are code points in `text`. A `TEXT` block keeps the line breaks of the source; a block of any
     other role is one value (a link target, a metadata value), decoded by the rules of its format.
@@ -70,53 +70,53 @@ class Block:
     is_recognized: bool = False
     """True if a program read it from a picture (OCR): nothing in it is certain by itself."""
 
-    def link_at(self, at: int) -> int | None:
-        """Return the number of the link with this block as its target, or with visible text at *at*, if any."""
+    def link_at(self, offset: int) -> int | None:
+        """Return the number of the link with this block as target, or with text at *offset*; None without a link."""
         if self.link is not None or not self.anchors:
             return self.link
-        index = bisect_right(self.anchors, at, key=attrgetter("start")) - 1
-        return self.anchors[index].link if index >= 0 and at < self.anchors[index].end else None
+        index = bisect_right(self.anchors, offset, key=attrgetter("start")) - 1
+        return self.anchors[index].link if index >= 0 and offset < self.anchors[index].end else None
 
-    def page_at(self, at: int) -> int | None:
-        """Return the page of the character at *at*."""
-        return self.page if self.page is None else self.page + bisect_right(self.page_breaks, at)
+    def page_at(self, offset: int) -> int | None:
+        """Return the page of the character at *offset*, from 1; None without pages."""
+        return self.page if self.page is None else self.page + bisect_right(self.page_breaks, offset)
 
-    def is_blank_after(self, at: int) -> bool:
-        """Return True if nothing but white space follows the code point *at*."""
-        return _NOT_BLANK.search(self.text, at) is None
+    def is_blank_after(self, offset: int) -> bool:
+        """Return True if only white space is at *offset* and after it."""
+        return _NOT_BLANK.search(self.text, offset) is None
 
     def context(self, start: int, end: int) -> str:
-        """Return the text between two offsets with its surroundings, on one line."""
+        """Return the text from *start* to *end* with up to 60 characters on each side, on one line."""
         return " ".join(self.text[max(0, start - _CONTEXT_CHARS) : end + _CONTEXT_CHARS].split())
 
 
-def links_of(blocks: Iterable[Block]) -> int:
-    """Return the number of links in *blocks*, by the highest link number."""
+def link_count(blocks: Iterable[Block]) -> int:
+    """Return the highest link number in *blocks* plus 1; 0 without links."""
     numbers = (number for block in blocks for number in (block.link, *(anchor.link for anchor in block.anchors)))
     return max((number + 1 for number in numbers if number is not None), default=0)
 
 
-def as_part(block: Block, place: str, links_before: int) -> Block:
-    """Return *block* of a part as a block of the whole document: at *place*, with its link numbers shifted."""
-    anchors = tuple(Anchor(anchor.start, anchor.end, anchor.link + links_before) for anchor in block.anchors)
-    link = None if block.link is None else block.link + links_before
+def block_of_part(block: Block, place: str, first_link: int) -> Block:
+    """Return *block* of a part as a block of the document: at *place*, with *first_link* added to its link numbers."""
+    anchors = tuple(Anchor(anchor.start, anchor.end, anchor.link + first_link) for anchor in block.anchors)
+    link = None if block.link is None else block.link + first_link
     return replace(block, place=place, link=link, anchors=anchors)
 
 
-def value_block(value: str, location: str, *, alone: Role = Role.STRUCTURED_DATA) -> Block:
-    """Return the block of one value, with the role *alone* for a single word, else as prose, where lines may wrap.
+def value_block(value: str, location: str, *, single_word_role: Role = Role.STRUCTURED_DATA) -> Block:
+    """Return the block of one *value* at *location*, its `Block.place`; several words are prose, where lines may wrap.
 
     >>> value_block("ark:/12345/x5", "/@id").role.value, value_block("see ark:/12345/x5", "/note").role.value
     ('structured-data', 'text')
     """
-    stripped = value.strip()
-    is_prose = len(stripped.split(maxsplit=1)) > 1
-    return Block(stripped, Role.TEXT if is_prose else alone, place=location)
+    text = value.strip()
+    is_prose = len(text.split(maxsplit=1)) > 1
+    return Block(text, Role.TEXT if is_prose else single_word_role, place=location)
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Finding:
-    """A fact about a document for its reader: a problem with reading it, or with how it cites."""
+    """A problem with reading a document, or with how it cites ARKs."""
 
     kind: str
     """A token: ``unreadable``, ``encrypted``, ``unknown-format``, ``parser-crashed``, ``parser-killed``,
@@ -173,7 +173,7 @@ class Reading:
     media_type: str
     blocks: tuple[Block, ...] = ()
     links: tuple[str, ...] = ()
-    """Targets that may lead to other documents, as written, in order, without duplicates."""
+    """Link targets that may lead to other documents, as written, in order, without duplicates."""
     base: str | None = None
     """The base URL that the document declares for its links."""
     title: str = ""

@@ -1,4 +1,4 @@
-"""The base of all errors that this program raises on purpose, and the errors that all packages share.
+"""The base of all errors that arkaudit raises on purpose, and the errors that all packages share.
 
 `arkaudit.errors` documents the tree.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 EXIT_MISTAKE, EXIT_UNFINISHED = 2, 3
-#: As shells report a program that Ctrl-C ended.
+#: The exit code that shells report for a program that Ctrl-C ended.
 EXIT_INTERRUPTED = 130
 
 
@@ -30,8 +30,9 @@ class UserMistake(ArkauditError):
 
 
 class RunInterrupted(ArkauditError):
-    """Raised if a signal or a time limit stopped the run. Work in flight was recorded, unless a second signal stopped it
-    at once.
+    """Raised if a signal or a time limit (*is_by_time*) stopped the run.
+
+    Work in flight was recorded, unless a second signal stopped the run *at_once*.
     """
 
     exit_code = EXIT_INTERRUPTED

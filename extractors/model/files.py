@@ -1,4 +1,4 @@
-"""Files named by the user: detection of other kinds of path, and bounded reading."""
+"""Paths named by the user: their kinds, and reading a file within a limit."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import stat
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-#: Kinds of path other than a file, each with the test of its mode.
+#: Kinds of path other than a file, with the test of a path's mode.
 NO_FILES: Mapping[str, Callable[[int], bool]] = {
     "a folder": stat.S_ISDIR,
     "a pipe": stat.S_ISFIFO,
@@ -22,10 +22,10 @@ _ABSENCE = frozenset({errno.ENOENT, errno.ENOTDIR, errno.EBADF, errno.ELOOP})
 
 
 def status_of(path: Path) -> os.stat_result | None:
-    """Return the status of the file or folder at *path*, or None if there is nothing.
+    """Return the status of the file or folder at *path*; None if nothing is at *path*.
 
-    Raises `OSError` if that is unknown, for example below a folder that may not be entered. `Path.exists`, `is_file`
-    and `is_dir` answer False there from Python 3.14 on, so that a file would be passed over in silence.
+    Raises `OSError` if that can't be determined, for example below a folder that may not be entered. From Python 3.14
+    on, `Path.exists`, `is_file` and `is_dir` return False there, and a file would be skipped in silence.
     """
     try:
         return path.stat()
@@ -39,29 +39,30 @@ def status_of(path: Path) -> os.stat_result | None:
 
 
 def path_exists(path: Path) -> bool:
-    """Return True if there is something at *path*. Raises `OSError`."""
+    """Return True if anything is at *path*. Raises `OSError` as `status_of`."""
     return status_of(path) is not None
 
 
 def is_file(path: Path) -> bool:
-    """Return True if there is a regular file at *path*. Raises `OSError`."""
+    """Return True if a regular file is at *path*. Raises `OSError` as `status_of`."""
     return (status := status_of(path)) is not None and stat.S_ISREG(status.st_mode)
 
 
 def is_folder(path: Path) -> bool:
-    """Return True if there is a folder at *path*. Raises `OSError`."""
+    """Return True if a folder is at *path*. Raises `OSError` as `status_of`."""
     return (status := status_of(path)) is not None and stat.S_ISDIR(status.st_mode)
 
 
 def read_whole(path: Path, most_bytes: int) -> bytes:
-    """Return the content of a regular file; a pipe, which may never end, is not opened.
+    """Return the content of the regular file at *path*.
 
-    Raises `OSError` for any other path, and for a file of more than *most_bytes*; `strerror` gives the reason.
+    Raises `OSError` for any other path (a pipe, which may never end, is not opened) and for a file of more than
+    *most_bytes* bytes; `strerror` gives the reason.
     """
     mode = path.stat().st_mode
-    for instead, is_instead in NO_FILES.items():
-        if is_instead(mode):
-            raise OSError(errno.EINVAL, f"it is {instead}, not a file")
+    for path_kind, is_kind in NO_FILES.items():
+        if is_kind(mode):
+            raise OSError(errno.EINVAL, f"it is {path_kind}, not a file")
     with path.open("rb") as file:
         data = file.read(most_bytes + 1)
     if len(data) > most_bytes:

@@ -44,15 +44,17 @@ class Format(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class DocumentFormat:
-    """The declaration of a format, from which everything but its recognition by content is derived."""
+    """The declaration of a format, from which all but its recognition by content is derived."""
 
     title: str
-    """Its name in docs/extraction.md."""
+    """The name of the format in docs/extraction.md."""
     reader: str
-    """The place of the function from bytes to a `Reading`: ``package.module:function``; those in `extractors.readers`
-    begin with a dot."""
+    """The function from bytes to a `Reading`: ``package.module:function``; a module in `extractors.readers` begins with
+    a dot."""
     suffixes: str = ""
+    """The suffixes of its files, with their periods, separated by blanks."""
     media_types: str = ""
+    """Its media types, separated by blanks."""
     is_sent_as_plain: bool = False
     """True for text without a declared charset that servers often send as text/plain. Markup is excluded: sent as plain
     text, it is shown as its source."""
@@ -63,7 +65,7 @@ class DocumentFormat:
 
     @property
     def labels(self) -> frozenset[str]:
-        """The suffixes of its files, and its media types."""
+        """The suffixes of its files, and its media types, as a set."""
         return frozenset((*self.suffixes.split(), *self.media_types.split()))
 
 
@@ -139,65 +141,79 @@ FORMATS: dict[str, DocumentFormat] = {
 }
 #: The formats of plug-ins, which are recognized by their labels alone.
 PLUGIN_FORMATS: dict[str, DocumentFormat] = {}
-_BY_LABEL = {label: kind for kind, declared in FORMATS.items() if not declared.is_package for label in declared.labels}
+_FORMAT_BY_LABEL = {
+    label: kind for kind, declared in FORMATS.items() if not declared.is_package for label in declared.labels
+}
 
 
-def add_formats(added: Mapping[str, DocumentFormat]) -> None:
-    """Add formats of plug-ins for this process and its parsers. Raises ValueError if a name or label is in use."""
-    for kind, declared in added.items():
-        if PLUGIN_FORMATS.get(kind) == declared:
+def add_formats(declarations: Mapping[str, DocumentFormat]) -> None:
+    """Add the formats of plug-ins, by name, to `FORMATS` of this process.
+
+    Raises ValueError if another format has the name, a suffix or a media type.
+    """
+    for name, declaration in declarations.items():
+        if PLUGIN_FORMATS.get(name) == declaration:
             continue
-        taken = sorted({kind} & FORMATS.keys() | declared.labels & _BY_LABEL.keys())
-        if taken:
-            raise ValueError(f"the document format {kind!r} has the name, suffix or media type {taken[0]!r} of another")
-        FORMATS[kind] = PLUGIN_FORMATS[kind] = declared
-        _BY_LABEL.update(dict.fromkeys(declared.labels, kind))
+        taken_names = sorted({name} & FORMATS.keys() | declaration.labels & _FORMAT_BY_LABEL.keys())
+        if taken_names:
+            raise ValueError(
+                f"the document format {name!r} has the name, suffix or media type {taken_names[0]!r} of another"
+            )
+        FORMATS[name] = PLUGIN_FORMATS[name] = declaration
+        _FORMAT_BY_LABEL.update(dict.fromkeys(declaration.labels, name))
 
 
 def format_of_suffix(suffix: str) -> str | None:
-    """Return the format whose files have this suffix.
+    """Return the name of the format whose files have *suffix*, with its period; None for other suffixes.
 
     >>> format_of_suffix(".docx")
     <Format.DOCX: 'docx'>
     """
-    return next((kind for kind, declared in FORMATS.items() if suffix in declared.suffixes.split()), None)
+    return next((name for name, declaration in FORMATS.items() if suffix in declaration.suffixes.split()), None)
 
 
 def plugin_format(media_type: str | None, name: str) -> str | None:
-    """Return the format of a plug-in that has this media type or the suffix of this file name."""
-    kind = _format_by_label(media_type, name)
-    return kind if kind in PLUGIN_FORMATS else None
+    """Return the name of the plug-in's format with *media_type* or the suffix of the file *name*; None for others."""
+    format_name = _format_by_label(media_type, name)
+    return format_name if format_name in PLUGIN_FORMATS else None
 
 
 def format_of(data: bytes, *, media_type: str | None = None, name: str = "", charset: str | None = None) -> str:
-    """Return the format of a document that isn't binary, for `read_document`; read PDF only in a `Worker`.
+    """Return the name of a document's format, by its content, then its media type and file *name*.
+
+    It must not be one of those of `binary_kind`. A PDF must be read in a `Worker`.
 
     >>> format_of(b"%PDF-1.7", name="page.html")
     <Format.PDF: 'pdf'>
     """
-    known = plugin_format(media_type, name) or package_format(data)
-    return known or format_of_text(*document_beginning(data, charset), media_type, name)
+    format_name = plugin_format(media_type, name) or package_format(data)
+    return format_name or format_of_text(*document_beginning(data, charset), media_type, name)
 
 
-def format_of_text(head: bytes, start: str, media_type: str | None, name: str) -> str:
-    """Return the format of a document that is not a package, by its content, its media type and its name."""
-    return format_by_content(head, start) or _format_by_label(media_type, name) or format_by_likeness(start)
+def format_of_text(head: bytes, head_text: str, media_type: str | None, name: str) -> str:
+    """Return the name of the format of a document that is not a package, by its content, media type and file *name*.
+
+    *head* are its first bytes, *head_text* their characters (`document_beginning`).
+    """
+    return format_by_content(head, head_text) or _format_by_label(media_type, name) or format_by_likeness(head_text)
 
 
 def part_end(data: bytes, *, media_type: str | None = None, name: str = "", charset: str | None = None) -> int:
-    r"""Return the end of the last part of *data* that can be read without the rest; 0 if there is none.
+    r"""Return the offset after the last complete part (a line, a record) of *data*, the beginning of a document.
+
+    0 without a complete part, and for formats that are only read as a whole.
 
     >>> part_end(b"one line\nand half a", name="a.txt"), part_end(b'{"a": 1, "b"', name="a.json")
     (9, 0)
     """
     if plugin_format(media_type, name):
         return 0
-    head, start = document_beginning(data, charset)
-    if 0 in head or package_format(data) is not None or binary_kind(head, start) is not None:
+    head, head_text = document_beginning(data, charset)
+    if 0 in head or package_format(data) is not None or binary_kind(head, head_text) is not None:
         return 0
-    mark = FORMATS[format_of_text(head, start, media_type, name)].part_end
-    paragraph = data.rfind(b"\n\n", max(0, len(data) - BEGINNING_BYTES)) if mark == b"\n" else -1
-    return (paragraph if paragraph >= 0 else data.rfind(mark)) + 1 if mark else 0
+    separator = FORMATS[format_of_text(head, head_text, media_type, name)].part_end
+    paragraph_end = data.rfind(b"\n\n", max(0, len(data) - BEGINNING_BYTES)) if separator == b"\n" else -1
+    return (paragraph_end if paragraph_end >= 0 else data.rfind(separator)) + 1 if separator else 0
 
 
 #: The parser of `email` takes quadratic time over quoted text.
@@ -225,28 +241,28 @@ def parse_content_type(header: str) -> tuple[str, str | None]:
 
 
 def document_beginning(data: bytes, charset: str | None) -> tuple[bytes, str]:
-    """Return the first bytes of *data*, enough to recognize its format, and their characters."""
+    """Return the first bytes of *data*, enough to recognize its format, and their characters (`decode`)."""
     head = data[:BEGINNING_BYTES]
     return head, decode_beginning(head, charset).text
 
 
 def _format_by_label(media_type: str | None, name: str) -> str | None:
-    """Return the format by the media type and the file name.
+    """Return the name of the format by the media type and the suffix of the file *name*; None if both are unknown.
 
     >>> _format_by_label("text/plain", "README.md"), _format_by_label("text/plain", "page.html")
     (<Format.MARKDOWN: 'markdown'>, <Format.PLAIN: 'plain'>)
     """
     media_type = (media_type or "").lower()
-    if media_type in _BY_LABEL:
-        return _BY_LABEL[media_type]
+    if media_type in _FORMAT_BY_LABEL:
+        return _FORMAT_BY_LABEL[media_type]
     if media_type.endswith("+xml"):
         return Format.XML
     if media_type.endswith("+json"):
         return Format.JSON
-    by_name = _BY_LABEL.get(PurePosixPath(name).suffix.lower()) if "." in name else None
+    suffix_format = _FORMAT_BY_LABEL.get(PurePosixPath(name).suffix.lower()) if "." in name else None
     if media_type.startswith("text/"):
-        return by_name if by_name and FORMATS[by_name].is_sent_as_plain else Format.PLAIN
-    return by_name
+        return suffix_format if suffix_format and FORMATS[suffix_format].is_sent_as_plain else Format.PLAIN
+    return suffix_format
 
 
 # Signatures: the format of a document by its content, whatever its sender or its name declare.
@@ -257,7 +273,7 @@ OLE = "application/x-ole-storage"
 #: The first bytes of an entry of a ZIP archive, and of the record at its end.
 ZIP_ENTRY, ZIP_END = b"PK\x03\x04", b"PK\x05\x06"
 #: Formats without a reader: the first bytes, the media type, and a description.
-_BINARIES = (
+_UNSUPPORTED_FORMATS = (
     (ZIP_ENTRY, "application/zip", "a ZIP archive"),
     (ZIP_END, "application/zip", "an empty ZIP archive"),
     (b"\x1f\x8b", "application/gzip", "gzip data"),
@@ -277,7 +293,7 @@ _BINARIES = (
     (b"PAR1", "application/vnd.apache.parquet", "a Parquet file"),
 )
 #: Control characters that don't occur in text.
-_NO_TEXT = bytes([*range(9), *range(0x0E, 0x1B), 0x7F])
+_CONTROL_BYTES = bytes([*range(9), *range(0x0E, 0x1B), 0x7F])
 
 #: Folders that occur in only one kind of Office Open XML document.
 _OPC_FOLDERS = {"word/": Format.DOCX, "xl/": Format.XLSX, "ppt/": Format.PPTX}
@@ -296,14 +312,14 @@ _LATE_PDF = re.compile(rb"%PDF-[12]\.[0-9][\t ]*[\r\n]")
 _MARC = re.compile(rb"\s*+[0-9 ]{5}[\x20-\x7e]{7}[0-9]{5}[\x20-\x7e]{7}[0-9A-Za-z]{3}[0-9]{9}[^\x1d]*?\x1e")
 
 #: The header fields of a message: at least three that mail programs write, among any others.
-_FIELD = r"(?:[!-9;-~]+:[^\n]*\n(?:[ \t][^\n]*\n)*)"
+_HEADER_FIELD = r"(?:[!-9;-~]+:[^\n]*\n(?:[ \t][^\n]*\n)*)"
 _MAIL_FIELD = re.compile(
     r"^(?:from|to|cc|date|subject|message-id|mime-version|received|return-path|content-type|reply-to|sender):",
     re.IGNORECASE | re.MULTILINE,
 )
-_MAIL = re.compile(rf"(?:From (?=[^\n]*[0-9]{{2}}:[0-9]{{2}})[^\n]*+\n)?(?P<fields>{_FIELD}{{3,200}}+)")
+_MAIL_HEADER = re.compile(rf"(?:From (?=[^\n]*[0-9]{{2}}:[0-9]{{2}})[^\n]*+\n)?(?P<fields>{_HEADER_FIELD}{{3,200}}+)")
 _FEWEST_MAIL_FIELDS = 3
-_SENT = frozenset({"from:", "message-id:", "mime-version:", "received:", "return-path:"})
+_SENDER_FIELDS = frozenset({"from:", "message-id:", "mime-version:", "received:", "return-path:"})
 
 _JSON = re.compile(
     r"""
@@ -352,7 +368,7 @@ _HTML_TAG = re.compile(
 )
 #: The elements of Confluence's storage format, whose prefixes are not declared; its other elements are mostly HTML.
 _CONFLUENCE = re.compile(r"<(?:ac:[a-z]+-[a-z-]+|ri:(?:url|page|attachment))[\s>]")
-_BEGINNING = re.compile(
+_MARKUP_BEGINNING = re.compile(
     r"""
     (?: \s++
       | <\? .*? \?>
@@ -365,28 +381,30 @@ _BEGINNING = re.compile(
 )
 
 
-def binary_kind(head: bytes, start: str) -> tuple[str, str] | None:
-    """Return the media type and description of a document that no reader supports, or None; *start* is *head* decoded.
+def binary_kind(head: bytes, head_text: str) -> tuple[str, str] | None:
+    """Return the media type and a description of a binary document that has no reader; None for other documents.
+
+    *head* are its first bytes, *head_text* their characters.
 
     >>> binary_kind(b"GIF89a", "GIF89a"), binary_kind(b"%PDF-1.7\\0\\0", "%PDF-1.7\\0\\0")
     (('image/gif', 'looks like a GIF image'), None)
     """
-    for signature, media_type, looks_like in _BINARIES:
+    for signature, media_type, description in _UNSUPPORTED_FORMATS:
         if head.startswith(signature):
-            return media_type, f"looks like {looks_like}"
-    if not _is_pdf(head) and 20 * _count_of_no_text(start) > len(start):
+            return media_type, f"looks like {description}"
+    if not _is_pdf(head) and 20 * _control_character_count(head_text) > len(head_text):
         return "application/octet-stream", "binary data"
     return None
 
 
-def _count_of_no_text(start: str) -> int:
-    r"""Return the number of control characters that don't occur in text; in UTF-8 each is one byte.
+def _control_character_count(head_text: str) -> int:
+    r"""Return the number of control characters in *head_text* that don't occur in text; all are one byte in UTF-8.
 
-    >>> _count_of_no_text("a\0\x7f\n"), _count_of_no_text("\u4e2d\ud800\0\x7f\n")
+    >>> _control_character_count("a\0\x7f\n"), _control_character_count("\u4e2d\ud800\0\x7f\n")
     (2, 2)
     """
-    encoded = start.encode("utf-8", "surrogatepass")
-    return len(encoded) - len(encoded.translate(None, _NO_TEXT))
+    encoded = head_text.encode("utf-8", "surrogatepass")
+    return len(encoded) - len(encoded.translate(None, _CONTROL_BYTES))
 
 
 def package_format(data: bytes) -> Format | None:
@@ -397,30 +415,32 @@ def package_format(data: bytes) -> Format | None:
     """
     if not data.startswith(ZIP_ENTRY):
         return None
-    stated = _PACKAGE_TYPE.match(data)
-    if stated is not None:
-        return Format.EPUB if stated["odf"] is None else _odf_format(stated["odf"].decode("ascii", "replace"))
+    type_match = _PACKAGE_TYPE.match(data)
+    if type_match is not None:
+        return Format.EPUB if type_match["odf"] is None else _odf_format(type_match["odf"].decode("ascii", "replace"))
     return package_format_of(_member_names(data))
 
 
-def package_format_of(names: Iterable[str]) -> Format | None:
-    """Return the format of a package with members of these *names*; None for other archives.
+def package_format_of(member_names: Iterable[str]) -> Format | None:
+    """Return the format of a package with members of these *member_names*; None for other archives.
 
     >>> package_format_of(["[Content_Types].xml", "word/document.xml"]), package_format_of(["a/word/document.xml"])
     (<Format.DOCX: 'docx'>, None)
     """
-    members = set(names)
-    if "[Content_Types].xml" in members:
+    distinct_names = set(member_names)
+    if "[Content_Types].xml" in distinct_names:
         return next(
-            (kind for name in members for folder, kind in _OPC_FOLDERS.items() if name.startswith(folder)), None
+            (kind for name in distinct_names for folder, kind in _OPC_FOLDERS.items() if name.startswith(folder)), None
         )
-    if "META-INF/container.xml" in members and "designmap.xml" not in members:  # IDML has both
+    if "META-INF/container.xml" in distinct_names and "designmap.xml" not in distinct_names:  # IDML has both
         return Format.EPUB
-    return Format.ODT if {"content.xml", "META-INF/manifest.xml"} <= members else None
+    return Format.ODT if {"content.xml", "META-INF/manifest.xml"} <= distinct_names else None
 
 
-def format_by_content(head: bytes, start: str) -> Format | None:
-    """Return the format that the content of a document declares; None if it declares none.
+def format_by_content(head: bytes, head_text: str) -> Format | None:
+    """Return the format that the content of a document declares; None without a declaration.
+
+    *head* are its first bytes, *head_text* their characters.
 
     >>> format_by_content(b"", "<?xml version='1.0'?><!-- TEI --><TEI>")
     <Format.XML: 'xml'>
@@ -428,58 +448,59 @@ def format_by_content(head: bytes, start: str) -> Format | None:
     <Format.BIBTEX: 'bibtex'>
     >>> format_by_content(b"", "<p>may be anything</p>")
     """
-    doctype, root, attributes = _beginning(start)
+    doctype, root, attributes = _markup_root(head_text)
     if "html" in (doctype, root):
         return Format.HTML
     if root == "office:document":
-        flat = _FLAT_TYPE.search(attributes)
-        return _odf_format(flat[1] if flat else "text")
-    if doctype or "xmlns" in attributes or start.lstrip().startswith("<?xml") or (root and _CONFLUENCE.search(start)):
+        flat_type = _FLAT_TYPE.search(attributes)
+        return _odf_format(flat_type[1] if flat_type else "text")
+    is_xml = doctype or "xmlns" in attributes or head_text.lstrip().startswith("<?xml")
+    if is_xml or (root and _CONFLUENCE.search(head_text)):
         return Format.XML
     if _is_pdf(head):
         return Format.PDF
     if _MARC.match(head):
         return Format.MARC
-    if _is_mail(start):
+    if _is_mail(head_text):
         return Format.MAIL
-    text_beginning = _TEXT_BEGINNING.match(start)
+    text_beginning = _TEXT_BEGINNING.match(head_text)
     if text_beginning and text_beginning.lastgroup:
         return Format[text_beginning.lastgroup]
-    if _JSON.match(start):
-        return Format.JSON_LINES if _JSON_LINES.match(start) else Format.JSON
-    if _BIBTEX.match(start):
+    if _JSON.match(head_text):
+        return Format.JSON_LINES if _JSON_LINES.match(head_text) else Format.JSON
+    if _BIBTEX.match(head_text):
         return Format.BIBTEX
-    return Format.LATEX if _LATEX.match(start) else None
+    return Format.LATEX if _LATEX.match(head_text) else None
 
 
-def format_by_likeness(start: str) -> Format:
-    """Return the likeliest format of text without a declaration.
+def format_by_likeness(head_text: str) -> Format:
+    """Return the likeliest format of a text that declares none, by its first characters.
 
     >>> format_by_likeness("<p>See ark:/12148/btv1b8"), format_by_likeness("<ead><eadid>1</eadid></ead>")
     (<Format.HTML: 'html'>, <Format.XML: 'xml'>)
     """
-    _, root, attributes = _beginning(start)
-    if _HTML_TAG.fullmatch(root) or _HTML_SKELETON.search(start):
+    _, root, attributes = _markup_root(head_text)
+    if _HTML_TAG.fullmatch(root) or _HTML_SKELETON.search(head_text):
         return Format.HTML
-    is_closed = attributes.endswith("/") or f"</{root}" in start.lower()
+    is_closed = attributes.endswith("/") or f"</{root}" in head_text.lower()
     if root and is_closed:
         return Format.XML
-    if _LATEX_INSIDE.search(start):
+    if _LATEX_INSIDE.search(head_text):
         return Format.LATEX
-    return Format.BIBTEX if _BIBTEX_INSIDE.search(start) else Format.PLAIN
+    return Format.BIBTEX if _BIBTEX_INSIDE.search(head_text) else Format.PLAIN
 
 
-def _is_mail(start: str) -> bool:
-    r"""Return True if text begins like a message or a mailbox.
+def _is_mail(head_text: str) -> bool:
+    r"""Return True if *head_text* begins with the header of a mail or a mailbox.
 
     >>> _is_mail("From: a@b.example\nDate: today\nSubject: x\n\n"), _is_mail("Date: today\nSubject: x\nNote: y\n")
     (True, False)
     """
-    fields = _MAIL.match(start.replace("\r\n", "\n"))
-    if fields is None:
+    header = _MAIL_HEADER.match(head_text.replace("\r\n", "\n"))
+    if header is None:
         return False
-    names = {field[0].lower() for field in _MAIL_FIELD.finditer(fields["fields"])}
-    return len(names) >= _FEWEST_MAIL_FIELDS and not names.isdisjoint(_SENT)
+    field_names = {field[0].lower() for field in _MAIL_FIELD.finditer(header["fields"])}
+    return len(field_names) >= _FEWEST_MAIL_FIELDS and not field_names.isdisjoint(_SENDER_FIELDS)
 
 
 def _is_pdf(head: bytes) -> bool:
@@ -487,7 +508,7 @@ def _is_pdf(head: bytes) -> bool:
 
 
 def _odf_format(kind: str) -> Format:
-    """Return the format of an OpenDocument of *kind*; a drawing or a formula counts as a text.
+    """Return the format of an OpenDocument whose media type ends with *kind*; a drawing or formula counts as a text.
 
     >>> _odf_format("presentation"), _odf_format("graphics")
     (<Format.ODP: 'odp'>, <Format.ODT: 'odt'>)
@@ -496,7 +517,7 @@ def _odf_format(kind: str) -> Format:
 
 
 def _member_names(data: bytes) -> list[str]:
-    """Return the names in the directory of an archive; if it is damaged, the known names in its first bytes."""
+    """Return the member names of the ZIP archive *data*; of a damaged one, those that `package_format_of` needs."""
     if data.count(b"PK\x01\x02") * 46 <= _MOST_DIRECTORY_BYTES:
         try:
             with zipfile.ZipFile(BytesIO(data)) as archive:
@@ -510,12 +531,12 @@ def _member_names(data: bytes) -> list[str]:
     return [name for name in names if b"\0" + name.encode() in data[:_HEAD_BYTES]]
 
 
-def _beginning(start: str) -> tuple[str, str, str]:
-    """Return the document type and the root element, in lower case, and the attributes of the root element.
+def _markup_root(head_text: str) -> tuple[str, str, str]:
+    """Return document type and root element, in lower case, and the attributes of the root element; empty if missing.
 
-    >>> _beginning("<!-- JATS --><!DOCTYPE article><article lang='en'>")
+    >>> _markup_root("<!-- JATS --><!DOCTYPE article><article lang='en'>")
     ('article', 'article', " lang='en'")
     """
-    beginning = _BEGINNING.match(start)
-    assert beginning is not None  # the whole pattern is optional
-    return ((beginning["doctype"] or "").lower(), (beginning["root"] or "").lower(), beginning["attributes"] or "")
+    markup = _MARKUP_BEGINNING.match(head_text)
+    assert markup is not None  # the whole pattern is optional
+    return ((markup["doctype"] or "").lower(), (markup["root"] or "").lower(), markup["attributes"] or "")

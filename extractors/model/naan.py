@@ -20,12 +20,14 @@ from extractors.model.urls import UrlParts, find_origin, is_web_url, split_url
 
 @dataclass(frozen=True, slots=True)
 class SharedNaan:
-    """A NAAN that everyone may assign names under (draft-kunze-ark-38, table 2)."""
+    """A NAAN that everyone may assign names under (draft-kunze-ark-38, table 2, with its columns)."""
 
     naan: str
     purpose: str
     expected_to_resolve: str
+    """``yes`` or ``maybe``."""
     long_term_reference: bool
+    """True if its ARKs are fit for long-term reference."""
 
 
 SHARED_NAANS: Mapping[str, SharedNaan] = {
@@ -55,15 +57,15 @@ WELL_KNOWN_NAANS: Mapping[str, str] = {
     "88435": "Princeton University Library",
 }
 
-#: Placeholders of a target that stand for the object's name; the last three are older names in the registry.
-_NAMING = frozenset({"pid", "content", "value", "suffix", "arkpid", "arkid", "nlid"})
-_PLACEHOLDERS = _NAMING | {"scheme", "prefix"}
+#: Placeholders of a target for the object's name; the last three are older forms in the registry.
+_NAME_PLACEHOLDERS = frozenset({"pid", "content", "value", "suffix", "arkpid", "arkid", "nlid"})
+_PLACEHOLDERS = _NAME_PLACEHOLDERS | {"scheme", "prefix"}
 _NAAN = re.compile(r"[0-9a-z]+\Z")
 
 
 @dataclass(frozen=True, slots=True)
 class ResolverTarget:
-    """The target of a resolver for the ARKs of a NAAN or shoulder."""
+    """The URL that a resolver redirects the ARKs of a NAAN or shoulder to."""
 
     template: str
     """A URL with placeholders, such as ``https://example.org/ark:/${content}``."""
@@ -72,7 +74,7 @@ class ResolverTarget:
 
     @property
     def fault(self) -> str | None:
-        """Why the target is unusable; None if it is usable.
+        """A message why the target is unusable; None if it is usable.
 
         >>> ResolverTarget("https:///example.org/ark:/${content}").fault
         'no host: https:///example.org/ark:/${content}'
@@ -88,7 +90,9 @@ class ResolverTarget:
         return f"{fault}: {self.template}" if fault else None
 
     def url(self, ark: Ark, shoulder: str = "") -> str | None:
-        """Return the URL for *ark* under *shoulder*, as N2T forms it; None for an unusable target.
+        """Return the URL that N2T redirects *ark* to, with a target for names that begin with *shoulder*.
+
+        None for an unusable target (`fault`).
 
         ``${content}`` is the ARK without its label, ``${pid}`` with it, ``${prefix}`` the NAAN, ``${value}`` the part
         after the NAAN and its slash, ``${suffix}`` the part after the shoulder. Source: CDLUC3/resolver, the resolver
@@ -100,78 +104,85 @@ class ResolverTarget:
         if self.fault:
             return None
         content = str(ark).removeprefix("ark:")
-        value = content.removeprefix(f"{ark.naan}/")
+        name = content.removeprefix(f"{ark.naan}/")
         pid = f"ark:/{content}"
         return Template(self.template).substitute(
             scheme="ark",
             prefix=ark.naan,
             content=content,
-            value=value,
-            nlid=value,
-            suffix=value.removeprefix(shoulder),
+            value=name,
+            nlid=name,
+            suffix=name.removeprefix(shoulder),
             pid=pid,
             arkid=pid,
             arkpid=pid,
         )
 
 
-def _url_fault(parts: UrlParts) -> str | None:
-    if parts.scheme not in ("http", "https"):
+def _url_fault(url_parts: UrlParts) -> str | None:
+    if url_parts.scheme not in ("http", "https"):
         return "not an http or https URL"
-    if parts.fault or not parts.hostname:
-        return parts.fault or "no host"
-    if "@" in parts.netloc:
+    if url_parts.fault or not url_parts.hostname:
+        return url_parts.fault or "no host"
+    if "@" in url_parts.netloc:
         return "credentials in the URL"
-    if "$" in parts.netloc:
+    if "$" in url_parts.netloc:
         return "the host would depend on the ARK"
-    return None if "." in parts.hostname or ":" in parts.hostname else f"{parts.hostname!r} is not a public host"
+    is_public = "." in url_parts.hostname or ":" in url_parts.hostname
+    return None if is_public else f"{url_parts.hostname!r} is not a public host"
 
 
-def _placeholder_fault(names: Sequence[str], parts: UrlParts) -> str | None:
-    unknown = [name for name in names if name not in _PLACEHOLDERS]
-    if unknown:
-        return f"an unknown placeholder, {unknown[0]}"
-    if not _NAMING.intersection(names):
+def _placeholder_fault(placeholders: Sequence[str], url_parts: UrlParts) -> str | None:
+    unknown_placeholders = [name for name in placeholders if name not in _PLACEHOLDERS]
+    if unknown_placeholders:
+        return f"an unknown placeholder, {unknown_placeholders[0]}"
+    if not _NAME_PLACEHOLDERS.intersection(placeholders):
         return "no placeholder for the name"
-    sent = Template(f"{parts.path}?{parts.query}").get_identifiers()
-    return None if _NAMING.intersection(sent) else "the ARK is in the fragment, which is never sent"
+    sent_placeholders = Template(f"{url_parts.path}?{url_parts.query}").get_identifiers()
+    is_sent = _NAME_PLACEHOLDERS.intersection(sent_placeholders)
+    return None if is_sent else "the ARK is in the fragment, which is never sent"
 
 
 @dataclass(frozen=True, slots=True)
 class NaanPolicy:
-    """The practice of a name assigning authority, as stated in the registry."""
+    """The policy of a name assigning authority, as stated in the registry; None for missing values."""
 
     org_type: str | None = None
     """``NP``: not for profit; ``FP``: for profit."""
     practices: tuple[str, ...] = ()
     """``NR``: names are never re-assigned; ``OP``: they are opaque; ``CC``: they carry a check character."""
     tenure: str | None = None
+    """As written in the registry."""
     url: str | None = None
     """The URL of a naming policy."""
 
 
 @dataclass(frozen=True, slots=True)
 class RegistryEntry:
-    """The record of one NAAN, or of one shoulder under it."""
+    """The record of one NAAN, or of one shoulder under it; None for missing values."""
 
     naan: str
     """Empty for a damaged record without a NAAN."""
     shoulder: str = ""
+    """Empty for the record of a whole NAAN."""
     organization: str | None = None
     native_name: str | None = None
+    """The organization's name in its own language."""
     acronym: str | None = None
     since: date | None = None
+    """The date of registration."""
     where: str | None = None
     """The registered address of the organization: often a home page, not always a URL."""
     targets: tuple[ResolverTarget, ...] = ()
     policy: NaanPolicy = NaanPolicy()
     test_ark: str | None = None
+    """An ARK that should resolve, as written."""
     faults: tuple[str, ...] = ()
-    """Problems with the record itself."""
+    """Problems with the record, as messages."""
 
     @property
     def key(self) -> str:
-        """The NAAN, with a shoulder if there is one: ``12148``, ``99152/p0``."""
+        """The NAAN, followed by a slash and the shoulder if there is one: ``12148``, ``99152/p0``."""
         return f"{self.naan}/{self.shoulder}" if self.shoulder else self.naan
 
 
@@ -180,8 +191,9 @@ class Registry:
     """A copy of the NAAN registry, with its source and date."""
 
     entries: tuple[RegistryEntry, ...]
-    """In the order of the source, with damaged ones; of two with the same key the later one counts."""
+    """All records in the order of the source, also damaged ones; of two with the same key the later one counts."""
     source: str
+    """Where the copy comes from: a URL, a file or ``built in``."""
     dated: datetime | None = None
     """The registry's own date of its last change."""
     fetched_at: datetime | None = None
@@ -193,22 +205,22 @@ class Registry:
 
     @classmethod
     def builtin(cls) -> Registry:
-        """Return the table of shared NAANs and well-known organizations, for use without a copy.
+        """Return the table of shared NAANs and well-known organizations, for use without a copy of the registry.
 
         >>> Registry.builtin().entry("12148").organization
         'Bibliothèque nationale de France'
         """
-        shared = [
+        shared_entries = [
             RegistryEntry(naan, organization=f"shared: {shared_naan.purpose}")
             for naan, shared_naan in SHARED_NAANS.items()
         ]
-        well_known = [RegistryEntry(naan, organization=name) for naan, name in WELL_KNOWN_NAANS.items()]
-        return cls((*shared, *well_known), "built in", is_whole=False)
+        well_known_entries = [RegistryEntry(naan, organization=name) for naan, name in WELL_KNOWN_NAANS.items()]
+        return cls((*shared_entries, *well_known_entries), "built in", is_whole=False)
 
     def entry(self, ark: Ark | str) -> RegistryEntry | None:
-        """Return the entry for an ARK, a NAAN, or a NAAN and name: of its longest shoulder, else of its NAAN.
+        """Return the entry of the longest shoulder that the name of *ark* begins with, else of its NAAN, else None.
 
-        None if there is no entry; a text may have a label and a resolver, or neither.
+        A text is an ARK, a NAAN, or a NAAN and name, with or without label and resolver.
 
         >>> keys = (("99152",), ("99152", "p0"), ("99152", "p01"))
         >>> table = Registry(tuple(RegistryEntry(*key) for key in keys), "an example")
@@ -236,9 +248,9 @@ class Registry:
         return tuple(entry for shoulder, entry in sorted(self._by_naan.get(naan, {}).items()) if shoulder)
 
     def target(self, ark: Ark) -> str | None:
-        """Return the URL that a resolver with this registry redirects *ark* to, by its first usable target.
+        """Return the URL that the first usable target of the entry for *ark* redirects to.
 
-        None if there is none; `ResolverTarget.fault` of the entry's targets gives the reason.
+        None without an entry or a usable target; `ResolverTarget.fault` of the entry's targets gives the reason.
 
         >>> target = ResolverTarget("https://example.org/${pid}", 302)
         >>> table = Registry((RegistryEntry("12148", targets=(target,)),), "an example")
@@ -250,7 +262,7 @@ class Registry:
         return next((url for url in urls if url), None)
 
     def unregistered_remark(self, naan: str) -> str | None:
-        """Return the remark about a *naan* that is not in the registry; None if it is, or if that is unknown."""
+        """Return the remark that *naan* is not in the registry; None if it is, or if this table is incomplete."""
         if not self.is_whole or self.knows(naan):
             return None
         return f"NAAN {naan} is not in {self.title}"
@@ -279,19 +291,19 @@ class Registry:
 
 
 def naan_and_name(text: str) -> tuple[str, str]:
-    """Return the NAAN and the name of an ARK, or of its beginning, in normal form; the name may be empty.
+    """Return the NAAN and the name with qualifier of an ARK or its beginning *text*, in normal form.
 
-    Raises `extractors.model.normalize.NotAnArk` if *text* has no NAAN.
+    The name is empty for a NAAN alone. Raises `extractors.model.normalize.NotAnArk` if *text* has no NAAN.
 
     >>> naan_and_name("https://n2t.net/ark:/99166/w6-qk"), naan_and_name("99166"), naan_and_name("ark:/12148/?info")
     (('99166', 'w6qk'), ('99166', ''), ('12148', ''))
     """
-    labelled = text.strip() if LABEL.search(text) else f"ark:{text.strip()}"
+    labelled_text = text.strip() if LABEL.search(text) else f"ark:{text.strip()}"
     try:
-        ark = Ark.parse(labelled)
+        ark = Ark.parse(labelled_text)
         naan, name = ark.naan, ark.name + ark.qualifier
     except NamespaceOnly:
-        naan, name = Ark.parse(without_query(labelled).rstrip("/.") + "/0").naan, ""
+        naan, name = Ark.parse(without_query(labelled_text).rstrip("/.") + "/0").naan, ""
     if not _NAAN.match(naan):
         raise NotAnArk(f"no NAAN: {text!r}")
     return naan, name
@@ -302,16 +314,16 @@ def naan_and_name(text: str) -> tuple[str, str]:
 #: The year of the first NAAN: an earlier date in a record is an error.
 _FIRST_YEAR = 2001
 _STATUS_AND_URL = re.compile(r"([1-5][0-9]{2})\s+(?=https?://)", re.IGNORECASE)
-_shown = reprlib.Repr()
-_shown.maxstring = 120
+_short_repr = reprlib.Repr()
+_short_repr.maxstring = 120
 
 
 class NotARegistry(ArkauditError, ValueError):
-    """Raised for a file or an answer that is not a copy of the registry; the message gives the reason."""
+    """Raised for data that is not a copy of the registry; the message gives the reason."""
 
 
 def read_registry(data: bytes, *, source: str, fetched_at: datetime | None = None) -> Registry:
-    """Return the registry in *data*, as JSON. Raises `NotARegistry`.
+    """Return the registry in *data*, JSON from *source* (`Registry.source`). Raises `NotARegistry` for other data.
 
     A damaged record is kept with its faults; unknown fields are ignored.
 
@@ -336,17 +348,17 @@ def read_registry(data: bytes, *, source: str, fetched_at: datetime | None = Non
     if not any(entry.naan for entry in entries):
         raise NotARegistry("no record in it has a NAAN")
     metadata = document.get("metadata")
-    fields = metadata if isinstance(metadata, dict) else {}
+    metadata_fields = metadata if isinstance(metadata, dict) else {}
     # The date of its last change: the field's name varies by version.
-    names = ("updated", "date_modified", "modified_date", "date_created", "created_date")
-    dated = next((moment for name in names if (moment := _moment(fields.get(name)))), None)
+    date_names = ("updated", "date_modified", "modified_date", "date_created", "created_date")
+    dated = next((moment for name in date_names if (moment := _moment(metadata_fields.get(name)))), None)
     return Registry(entries, source, dated=dated, fetched_at=fetched_at)
 
 
 def _entry(record: object) -> RegistryEntry:
-    """Return the entry of one record of a NAAN or a shoulder, valid or not."""
+    """Return the entry of one JSON record of a NAAN or shoulder; problems become faults of the entry."""
     if not isinstance(record, dict):
-        return RegistryEntry("", faults=(f"no record: {_shown.repr(record)}",))
+        return RegistryEntry("", faults=(f"no record: {_short_repr.repr(record)}",))
     (naan, shoulder), key_fault = _key(record)
     since, since_fault = _since(record.get("when"))
     where = _text_or_none(record.get("where"))
@@ -377,24 +389,24 @@ def _entry(record: object) -> RegistryEntry:
 
 
 def _key(record: Mapping[str, Any]) -> tuple[tuple[str, str], str | None]:
-    """Return the NAAN and shoulder of a record, in normal form, and a fault if they are wrong."""
-    parts = [_text_or_none(record.get(name)) or "" for name in ("naan", "shoulder")]
-    what = _text_or_none(record.get("what")) or "/".join(parts).rstrip("/")
+    """Return the NAAN and shoulder of a record, in normal form, and a message about a problem with them, or None."""
+    fields = [_text_or_none(record.get(name)) or "" for name in ("naan", "shoulder")]
+    what = _text_or_none(record.get("what")) or "/".join(fields).rstrip("/")
     naan, _, shoulder = what.replace("-", "").partition("/")
     naan = naan.strip().lower()
     if not naan:
         return ("", ""), "no NAAN"
-    if any(parts) and what != "/".join(parts).rstrip("/"):
-        return (naan, shoulder), f"what is {what!r}, yet NAAN and shoulder are {' and '.join(map(repr, parts))}"
+    if any(fields) and what != "/".join(fields).rstrip("/"):
+        return (naan, shoulder), f"what is {what!r}, yet NAAN and shoulder are {' and '.join(map(repr, fields))}"
     if set(naan) - set(BETANUMERIC):
-        return (naan, shoulder), f"a NAAN with invalid characters: {_shown.repr(naan)}"
+        return (naan, shoulder), f"a NAAN with invalid characters: {_short_repr.repr(naan)}"
     return (naan, shoulder), None
 
 
 def _since(when: object) -> tuple[date | None, str | None]:
     moment = _moment(when)
     if moment is None:
-        return None, f"a date that can't be read: {_shown.repr(when)}" if _text_or_none(when) else None
+        return None, f"a date that can't be read: {_short_repr.repr(when)}" if _text_or_none(when) else None
     if moment.year < _FIRST_YEAR:
         return None, f"dated {moment:%Y-%m-%d}, before the first NAAN"
     return moment.date(), None
@@ -410,20 +422,23 @@ def _moment(value: object) -> datetime | None:
 
 def _where_fault(where: str) -> str | None:
     if _STATUS_AND_URL.match(where):
-        return f"a status before the address: {_shown.repr(where)}"
+        return f"a status before the address: {_short_repr.repr(where)}"
     is_url = is_web_url(where) and find_origin(where) is not None
-    return None if is_url else f"an address that is not a URL: {_shown.repr(where)}"
+    return None if is_url else f"an address that is not a URL: {_short_repr.repr(where)}"
 
 
 def _target(value: object) -> ResolverTarget | None:
-    """Return the target of a URL and a status; older copies have only the URL, sometimes after a status."""
+    """Return the target in *value*, an object with URL and status; in older copies, a URL, perhaps after a status.
+
+    None without a URL.
+    """
     fields = value if isinstance(value, dict) else {"url": value}
     url, status = _text_or_none(fields.get("url")), fields.get("http_code")
     if url is None:
         return None
-    before = _STATUS_AND_URL.match(url)
-    if before:
-        url, status = url[before.end() :], int(before[1])
+    status_match = _STATUS_AND_URL.match(url)
+    if status_match:
+        url, status = url[status_match.end() :], int(status_match[1])
     return ResolverTarget(url, status if isinstance(status, int) else None)
 
 
@@ -441,7 +456,7 @@ def _policy(value: object) -> NaanPolicy:
 
 
 def _text_or_none(value: object) -> str | None:
-    """Return a value as text; None for an empty value, or one that is neither text nor a number."""
+    """Return a text without outer blanks, or an integer as text; None for an empty text and any other *value*."""
     if isinstance(value, str):
         return value.strip() or None
     return str(value) if isinstance(value, int) and not isinstance(value, bool) else None

@@ -12,7 +12,7 @@ from urllib.parse import quote_from_bytes
 
 from extractors.model.errors import ArkauditError
 
-# The steps of the normalizations, each a small function from a form to a form.
+# The steps of normalization, from the form of an ARK after the step before to its next form.
 
 
 LABEL = re.compile(r"ark:/?", re.IGNORECASE | re.ASCII)
@@ -89,7 +89,7 @@ def without_hyphens(form: str) -> str:
 
 
 def with_escaped_octets(form: str) -> str:
-    """Escape raw non-ASCII characters, blanks and controls as UTF-8 (3.1); the draft's steps leave this open.
+    """Escape raw non-ASCII characters, blanks and controls as UTF-8 (draft-kunze-ark-38, 3.1), which no step mentions.
 
     >>> with_escaped_octets("ark:12345/4б")
     'ark:12345/4%D0%B1'
@@ -98,9 +98,9 @@ def with_escaped_octets(form: str) -> str:
 
 
 def with_clean_structure(form: str) -> str:
-    """Step 8: keep ``/`` and ``.`` only between parts, and one at a time.
+    """Step 8: remove ``/`` and ``.`` at the beginning and end, and all but the first of several together.
 
-    The slash after the NAAN is protected: periods around the NAAN go first, or ``ark:12345./x`` would lose it.
+    Periods around the NAAN are removed first, or ``ark:12345./x`` would lose the slash after it.
 
     >>> with_clean_structure("ark:/12345./x5//c3./.")
     'ark:12345/x5/c3'
@@ -112,7 +112,7 @@ def with_clean_structure(form: str) -> str:
 
 
 def with_suffixes_last(form: str) -> str:
-    """Step 9: move every ``.variant`` that is left of a ``/component`` to the end, in order.
+    """Step 9: move every ``.variant`` before a ``/component`` to the end, in order; decimals of IIIF stay.
 
     >>> with_suffixes_last("ark:12345/x.a/y.b/z.c")
     'ark:12345/x/y/z.c.a.b'
@@ -121,12 +121,12 @@ def with_suffixes_last(form: str) -> str:
     """
     naan, slash, name = form.partition("/")
     *components, last = name.split("/")
-    split = [
+    split_components = [
         (component, "", "") if _DECIMALS.fullmatch(component) else component.partition(".") for component in components
     ]
-    kept = "/".join([base for base, _, _ in split] + [last])
-    moved = "".join(dot + suffix for _, dot, suffix in split)
-    return naan + slash + kept + moved
+    components_form = "/".join([base for base, _, _ in split_components] + [last])
+    suffixes_form = "".join(dot + suffix for _, dot, suffix in split_components)
+    return naan + slash + components_form + suffixes_form
 
 
 def _escape(raw: re.Match[str]) -> str:
@@ -134,17 +134,17 @@ def _escape(raw: re.Match[str]) -> str:
 
 
 class NotAnArk(ArkauditError, ValueError):
-    """Raised by parsing and normalizing if a string has no label, or nothing after it."""
+    """Raised by parsing and normalizing for a string without a label, NAAN or name."""
 
 
 class NamespaceOnly(NotAnArk):
-    """Raised if a string names a NAAN but no object under it (draft-kunze-ark-38, 2.4)."""
+    """Raised for a string with a NAAN but without a name (draft-kunze-ark-38, 2.4)."""
 
 
 Step = Callable[[str], str]
 
 #: The first steps extract the ARK from its URL. Step 7 (the inflection) is done before step 2 drops the query.
-CUT: tuple[Step, ...] = (without_resolver, without_query)
+CUT_STEPS: tuple[Step, ...] = (without_resolver, without_query)
 #: The remaining steps, in the order of the draft, repeated until nothing changes.
 STEPS: tuple[Step, ...] = (
     with_modern_label,
@@ -157,7 +157,7 @@ STEPS: tuple[Step, ...] = (
 )
 
 #: ARKs that the steps don't change, except for the slash of the label.
-CLEAN = re.compile(
+CLEAN_ARK = re.compile(
     r"""
     ark:/?
     (?P<naan>      [0-9a-z]++ )
@@ -172,10 +172,10 @@ CLEAN = re.compile(
 _SHOWN_CHARS = 200
 
 
-def normalize(ark: str) -> str:
-    """Return the normal form of *ark*: equal ARKs have equal normal forms (draft-kunze-ark-38, 3.2).
+def normalize(text: str) -> str:
+    """Return the normal form of the ARK *text*: equal ARKs have equal normal forms (draft-kunze-ark-38, 3.2).
 
-    Raises `NotAnArk` if there is no label or nothing usable after it, and `NamespaceOnly` for a NAAN alone.
+    Raises `NotAnArk` if there is no label or no NAAN after it, and `NamespaceOnly` for a NAAN without a name.
 
     >>> normalize("https://sneezy.dopey.com/ark:/12345/x54--xz32-1?info")
     'ark:12345/x54xz321'
@@ -184,29 +184,29 @@ def normalize(ark: str) -> str:
     ...
     extractors.model.normalize.NamespaceOnly: a NAAN without a name: 'ark:/12148/'
     """
-    if CLEAN.fullmatch(ark):
-        return "ark:" + ark[5:] if ark[4] == "/" else ark
-    form = _apply_steps(ark, CUT)
+    if CLEAN_ARK.fullmatch(text):
+        return "ark:" + text[5:] if text[4] == "/" else text
+    form = _apply_steps(text, CUT_STEPS)
     label = LABEL.match(form)
     if not label:
-        raise NotAnArk(f"no ark: label: {_quote(ark)}")
+        raise NotAnArk(f"no ark: label: {_quote(text)}")
     form = _repeat_steps(form, STEPS)
     naan, _, name = form[LABEL.match(form).end() :].partition("/")  # type: ignore[union-attr]
     if not naan:
-        raise NotAnArk(f"no NAAN after the label: {_quote(ark)}")
+        raise NotAnArk(f"no NAAN after the label: {_quote(text)}")
     if not name:
-        raise NamespaceOnly(f"a NAAN without a name: {_quote(ark)}")
+        raise NamespaceOnly(f"a NAAN without a name: {_quote(text)}")
     return form
 
 
-def with_hyphens(ark: str) -> str:
-    """Return the normal form of *ark* with its hyphens, which some resolvers need.
+def with_hyphens(text: str) -> str:
+    """Return the normal form of the ARK *text*, but with its hyphens, which some resolvers need.
 
     >>> with_hyphens("ark:/61903/1:1:KX9W-TM2?x")
     'ark:61903/1:1:KX9W-TM2'
     """
     steps = tuple(step for step in STEPS if step is not without_hyphens)
-    return _repeat_steps(_apply_steps(ark, CUT), steps)
+    return _repeat_steps(_apply_steps(text, CUT_STEPS), steps)
 
 
 def _apply_steps(form: str, steps: tuple[Step, ...]) -> str:
@@ -216,13 +216,13 @@ def _apply_steps(form: str, steps: tuple[Step, ...]) -> str:
 
 
 def _repeat_steps(form: str, steps: tuple[Step, ...]) -> str:
-    """Return *form* after *steps*, repeated until nothing changes."""
-    previous = None
-    while form != previous:
-        previous = form
+    """Return *form* after repeating *steps* until nothing changes."""
+    previous_form = None
+    while form != previous_form:
+        previous_form = form
         form = _apply_steps(form, steps)
     return form
 
 
-def _quote(ark: str) -> str:
-    return repr(ark if len(ark) <= _SHOWN_CHARS else ark[:_SHOWN_CHARS] + "…")
+def _quote(text: str) -> str:
+    return repr(text if len(text) <= _SHOWN_CHARS else text[:_SHOWN_CHARS] + "…")

@@ -1,7 +1,7 @@
 """Repair the characters that typesetting changes, with a map from each offset back to the source.
 
-In an `OffsetMap`, look-alikes are folded, invisible characters and escapes are removed, and each line wrap is one
-character. `extractors.wraps` decides whether an ARK continues over a wrap.
+In the *repaired text* of an `OffsetMap`, look-alikes of hyphens are hyphens, invisible characters and escapes are
+removed, and each line wrap is one character. `extractors.wraps` decides whether an ARK continues over a wrap.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ RIGHT_TO_LEFT = regex.compile(r"[\p{Hebrew}\p{Arabic}\p{Syriac}\p{Thaana}]")
 
 _BREAK = r"(?: \r\n | [\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029] )"
 _BLANKS = r"[^\S\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029]*+"  # possessive, so that long runs of blanks are read once
-_SPECIAL = regex.compile(
+_SPECIAL_TEXT = regex.compile(
     rf"""
       (?P<soft_end>  \N{{SOFT HYPHEN}}++ (?= {_BLANKS} {_BREAK} ) )   # a soft hyphen that was used
     | (?P<soft_gap>  \N{{SOFT HYPHEN}}++ \ {{1,3}} (?=\S) )        # the same, and a blank for the line's end
@@ -58,10 +58,10 @@ _SPECIAL = regex.compile(
 )
 #: A blank, or a sign before a line end.
 _AFTER_BLANKS = re.compile(r"[\s⏎↩↵←]")
-_ONE_BREAK = regex.compile(_BREAK, regex.VERBOSE)
-#: Characters at which one of those may begin, found at the speed of C: no letter, digit, space or plain punctuation.
+_SINGLE_BREAK = regex.compile(_BREAK, regex.VERBOSE)
+#: Characters at which `_SPECIAL_TEXT` may match, other than letters, digits, spaces and plain punctuation.
 #: Blanks before a line break are added later. The listed letters are full-width, ligatures or invisible.
-_ODD = re.compile(r"[^\w !-$'-/:-@\[\]^`{-~]|[%\\&]|[\uFF01-\uFF5E\uFB00-\uFB06\u115F\u1160\u3164\uFFA0]")
+_ODD_CHAR = re.compile(r"[^\w !-$'-/:-@\[\]^`{-~]|[%\\&]|[\uFF01-\uFF5E\uFB00-\uFB06\u115F\u1160\u3164\uFFA0]")
 #: A line break without blanks or marks next to it, which repairing doesn't change.
 _SEVERAL_LINES = re.compile(r"\f|\n[^\n]*\n")
 _PLAIN_WRAP = re.compile(r"[^\s\xad]\n[^\s>#|*;%/!'\":.@CRNrd↪⤷↳,֒-]")
@@ -73,7 +73,7 @@ _COMMENT_BEGINS = re.compile(r"[/(]\*")
 #: The arrow of fvextra and listings (LaTeX) before a line that they broke; in old fonts a comma and an arrow.
 _CONTINUATION = re.compile(r"[ \t]*(?:[↪⤷↳]→?|[,֒]→)[ \t]*")
 _LONGEST_LINE = 1000
-_NOTHING: Mapping[int, int] = {}
+_NO_INTERRUPTIONS: Mapping[int, int] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,19 +83,23 @@ class Change:
     start: int
     """Offset in the repaired text; if `length` is 0, characters were removed before this offset."""
     length: int
+    """Number of characters in the repaired text."""
     source_start: int
     source_end: int
     repair: str | None
+    """The name of the repair (``soft hyphen``); None for a change that doesn't count as a repair."""
 
 
 @dataclass(frozen=True, slots=True)
 class OffsetMap:
-    """A piece of *source* with repaired characters; its offsets map back to code points of the source."""
+    """A piece of `source` with repaired characters; its offsets map back to code points of the source."""
 
     source: str
     text: str
+    """The repaired text of the piece."""
     changes: tuple[Change, ...]
-    starts: tuple[int, ...]
+    change_starts: tuple[int, ...]
+    """`Change.start` of all changes."""
     source_start: int = 0
     """The offset of the piece in the source."""
 
@@ -106,60 +110,60 @@ class OffsetMap:
         >>> offsets.text, offsets.source_offset(2)
         ('ark:/1', 3)
         """
-        at = bisect_right(self.starts, offset) - 1
-        if at < 0:
+        change_index = bisect_right(self.change_starts, offset) - 1
+        if change_index < 0:
             return self.source_start + offset
-        change = self.changes[at]
+        change = self.changes[change_index]
         if offset < change.start + change.length:
             return change.source_start
         return change.source_end + offset - change.start - change.length
 
     def source_end(self, offset: int) -> int:
-        """Return the source end of the character that ends at *offset* of the repaired text."""
-        last = offset - 1
-        at = bisect_right(self.starts, last) - 1
-        if at >= 0 and self.changes[at].length:
-            change = self.changes[at]
-            if last < change.start + change.length:
+        """Return the source offset after the character that ends at *offset* of the repaired text."""
+        last_offset = offset - 1
+        change_index = bisect_right(self.change_starts, last_offset) - 1
+        if change_index >= 0 and self.changes[change_index].length:
+            change = self.changes[change_index]
+            if last_offset < change.start + change.length:
                 return change.source_end
-        return self.source_offset(last) + 1
+        return self.source_offset(last_offset) + 1
 
     def source_spans(self, start: int, end: int) -> list[tuple[int, int]]:
-        """Return the source ranges of the characters between two offsets: several if characters were removed.
+        """Return start and end in the source of the repaired text from *start* to *end*: several if text was removed.
 
         >>> offset_map("ar\N{SOFT HYPHEN}k").source_spans(0, 3)
         [(0, 2), (3, 4)]
         """
         spans: list[tuple[int, int]] = []
-        done = start
-        for at in range(bisect_right(self.starts, start), len(self.changes)):
-            change = self.changes[at]
+        span_start = start
+        for change_index in range(bisect_right(self.change_starts, start), len(self.changes)):
+            change = self.changes[change_index]
             if change.start >= end:
                 break
-            if change.length == 0 and change.start > done:
-                spans.append((self.source_offset(done), self.source_end(change.start)))
-                done = change.start
-        spans.append((self.source_offset(done), self.source_end(end)))
+            if change.length == 0 and change.start > span_start:
+                spans.append((self.source_offset(span_start), self.source_end(change.start)))
+                span_start = change.start
+        spans.append((self.source_offset(span_start), self.source_end(end)))
         return spans
 
     def repairs(self, start: int, end: int) -> list[str]:
-        """Return the repairs strictly between two offsets of the repaired text, without duplicates, in order."""
-        first = bisect_right(self.starts, start - 1)
-        names: list[str] = []
-        for at in range(first, len(self.changes)):
-            change = self.changes[at]
+        """Return the names of the repairs between two offsets of the repaired text, without duplicates, in order."""
+        first_index = bisect_right(self.change_starts, start - 1)
+        repair_names: list[str] = []
+        for change_index in range(first_index, len(self.changes)):
+            change = self.changes[change_index]
             if change.start >= end:
                 break
-            outside = change.length == 0 and change.start == start
-            if change.repair and not outside and change.repair not in names:
-                names.append(change.repair)
-        return names
+            is_before_start = change.length == 0 and change.start == start
+            if change.repair and not is_before_start and change.repair not in repair_names:
+                repair_names.append(change.repair)
+        return repair_names
 
     def repair_offsets(self, repair: str, start: int, end: int) -> list[int]:
-        """Return the offsets from *start* to *end* of the repaired text at which *repair* was made."""
-        first = bisect_right(self.starts, start - 1)
-        last = bisect_right(self.starts, end - 1)
-        return [change.start for change in self.changes[first:last] if change.repair == repair]
+        """Return the offsets from *start* to *end* of the repaired text at which the repair of this name was made."""
+        first_index = bisect_right(self.change_starts, start - 1)
+        last_index = bisect_right(self.change_starts, end - 1)
+        return [change.start for change in self.changes[first_index:last_index] if change.repair == repair]
 
     def written_at(self, offset: int) -> str:
         """Return the source text of the character at *offset* of the repaired text."""
@@ -167,12 +171,13 @@ class OffsetMap:
 
 
 def offset_map(
-    source: str, start: int = 0, end: int | None = None, interruptions: Mapping[int, int] = _NOTHING
+    source: str, start: int = 0, end: int | None = None, interruptions: Mapping[int, int] = _NO_INTERRUPTIONS
 ) -> OffsetMap:
     """Return the offset map of a piece of *source*: hyphens folded to ``-``, invisible characters and escapes of
     punctuation removed, wraps and odd blanks replaced by one character each.
 
-    *interruptions* maps the start to the end of each stretch that is one wrap, such as a page number between two lines.
+    *start* and *end* limit the piece. *interruptions* maps the start to the end of stretches of *source* that count as
+    one wrap, such as a page number between two lines.
 
     >>> offset_map("btv1b84\\N{EN DASH}\\r\\n  49").text
     'btv1b84-\\n49'
@@ -182,67 +187,72 @@ def offset_map(
     end = len(source) if end is None else end
     pieces: list[str] = []
     changes: list[Change] = []
-    done, length = start, 0
-    for odd in _ODD.finditer(source, start, end):
-        first = odd.start()
-        last = min(interruptions.get(first, first), end)
-        if first < done or (first == last and first and _PLAIN_WRAP.match(source, first - 1)):
+    copied_end, text_length = start, 0
+    for odd_char in _ODD_CHAR.finditer(source, start, end):
+        odd_start = odd_char.start()
+        odd_end = min(interruptions.get(odd_start, odd_start), end)
+        if odd_start < copied_end or (odd_start == odd_end and odd_start and _PLAIN_WRAP.match(source, odd_start - 1)):
             continue
-        while first > done and source[first - 1] == " " and _AFTER_BLANKS.match(odd[0]):
-            first -= 1
-        if last > odd.start():
-            text, repair = WRAP, "page break" if _SEVERAL_LINES.search(source, odd.start(), last) else None
+        while odd_start > copied_end and source[odd_start - 1] == " " and _AFTER_BLANKS.match(odd_char[0]):
+            odd_start -= 1
+        if odd_end > odd_char.start():
+            new_text = WRAP
+            repair = "page break" if _SEVERAL_LINES.search(source, odd_char.start(), odd_end) else None
         else:
-            special = _SPECIAL.match(source, first, end) or _SPECIAL.match(source, odd.start(), end)
+            special = _SPECIAL_TEXT.match(source, odd_start, end) or _SPECIAL_TEXT.match(source, odd_char.start(), end)
             if special is None:
                 continue
-            text, repair = _replacement(special.lastgroup or "", special[0])
-            first, last = special.span()
-        if text == WRAP:
-            last = _skip_line_mark(source, first, last)
-        if text == source[first:last]:
+            new_text, repair = _replacement(special.lastgroup or "", special[0])
+            odd_start, odd_end = special.span()
+        if new_text == WRAP:
+            odd_end = _skip_line_mark(source, odd_start, odd_end)
+        if new_text == source[odd_start:odd_end]:
             continue
-        pieces.append(source[done:first])
-        length += first - done
-        pieces.append(text)
-        changes.append(Change(length, len(text), first, last, repair))
-        length += len(text)
-        done = last
-    pieces.append(source[done:end])
+        pieces.append(source[copied_end:odd_start])
+        text_length += odd_start - copied_end
+        pieces.append(new_text)
+        changes.append(Change(text_length, len(new_text), odd_start, odd_end, repair))
+        text_length += len(new_text)
+        copied_end = odd_end
+    pieces.append(source[copied_end:end])
     return OffsetMap(source, "".join(pieces), tuple(changes), tuple([change.start for change in changes]), start)
 
 
-def _skip_line_mark(source: str, line_end: int, following: int) -> int:
-    """Return *following*, where the next line begins, or the offset after a quotation or comment mark of both lines.
+def _skip_line_mark(source: str, line_end: int, next_start: int) -> int:
+    """Return the start of the next line's text: *next_start*, or the offset after a mark that its line shares.
 
-    An arrow that continues a line of program text counts, too.
+    The mark is that of a quotation or comment before both lines, or an arrow that continues a line of program text.
+    *line_end* is the end of the line before.
 
     >>> _skip_line_mark("> ark:/12148/bpt6k10\\n> 7371t", 20, 21)
     23
     """
-    if continuation := _CONTINUATION.match(source, following):
+    if continuation := _CONTINUATION.match(source, next_start):
         return continuation.end()
-    mark = LINE_MARK.match(source, following)
-    if not mark or (
-        source[line_end] in " \t" and mark[0][-1] not in " \t"
+    next_mark = LINE_MARK.match(source, next_start)
+    if not next_mark or (
+        source[line_end] in " \t" and next_mark[0][-1] not in " \t"
     ):  # "#a2be1430", after the blank of a line end
-        return following
+        return next_start
     line_start = source.rfind("\n", max(0, line_end - _LONGEST_LINE), line_end) + 1
-    before = LINE_MARK.match(source, line_start, line_end)
-    sign = mark[0].strip()
-    if before:
-        return mark.end() if _COMMENT_BEGINS.sub("*", before[0].strip())[0] == sign[0] else following
+    own_mark = LINE_MARK.match(source, line_start, line_end)
+    sign = next_mark[0].strip()
+    if own_mark:
+        return next_mark.end() if _COMMENT_BEGINS.sub("*", own_mark[0].strip())[0] == sign[0] else next_start
     # Of a comment after program text, continued below it: x = 1  # ark:/12148/bpt6k10
-    column = mark.start() + mark[0].index(sign) - source.rfind("\n", line_end, following) - 1
+    column = next_mark.start() + next_mark[0].index(sign) - source.rfind("\n", line_end, next_start) - 1
     is_below = column > 0 and source.startswith(f" {sign} ", line_start + column - 1, line_end)
-    return mark.end() if is_below else following
+    return next_mark.end() if is_below else next_start
 
 
-def _replacement(kind: str, written: str) -> tuple[str, str | None]:
-    """Return the repaired text for *written*, and the name of the repair if it always counts as one."""
-    match kind:
+def _replacement(group: str, written: str) -> tuple[str, str | None]:
+    """Return the repaired text for *written*, and the name of the repair, or None if the change doesn't count as one.
+
+    *group* is the group of `_SPECIAL_TEXT` that matched.
+    """
+    match group:
         case "wrap":
-            breaks = _ONE_BREAK.findall(written)
+            breaks = _SINGLE_BREAK.findall(written)
             return (WRAP if len(breaks) == 1 and breaks[0] != "\f" else PARAGRAPH), None
         case "soft_end":
             return "-", "soft hyphen"
@@ -269,21 +279,23 @@ def _replacement(kind: str, written: str) -> tuple[str, str | None]:
         case "entity":
             return _repaired_escape(html.unescape(written), written, "entity")
         case _:
-            octets = unquote_to_bytes(written.replace("%25", "%"))
-            return _repaired_escape(octets.decode("utf-8", "replace"), written, "percent-encoding")
+            raw_bytes = unquote_to_bytes(written.replace("%25", "%"))
+            return _repaired_escape(raw_bytes.decode("utf-8", "replace"), written, "percent-encoding")
 
 
-def _repaired_escape(char: str, written: str, how: str) -> tuple[str, str | None]:
-    """Return the repaired text for an escaped *char*: that of the raw character, if that is special.
+def _repaired_escape(char: str, written: str, repair: str) -> tuple[str, str | None]:
+    """Return the repaired text for *char*, escaped as *written*, and the name of its repair, by default *repair*.
+
+    A character that `_SPECIAL_TEXT` matches is repaired as if raw. Another percent-escape stays as written.
 
     >>> _repaired_escape("\\N{EN DASH}", "%E2%80%93", "percent-encoding")
     ('-', 'look-alike hyphen')
     """
     if char == " ":
         return ODD_BLANK, None
-    special = _SPECIAL.fullmatch(char)
+    special = _SPECIAL_TEXT.fullmatch(char)
     if special:
         return _replacement(special.lastgroup or "", char)
-    if how != "percent-encoding" and "!" <= char <= "~":
-        return char, how
+    if repair != "percent-encoding" and "!" <= char <= "~":
+        return char, repair
     return written, None

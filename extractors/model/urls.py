@@ -1,4 +1,4 @@
-"""URLs in parts, and their hosts. Nothing here raises for any text, except `Origin.parse`.
+"""URLs in parts, and their hosts. No function raises for any text, except `Origin.parse` and `Origin.from_name`.
 
 | question | for ``https://me@N2T.net:443/ark:/12148/x5`` |
 |---|---|
@@ -31,10 +31,11 @@ _PARTS = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class UrlParts:
-    """The parts of a URL, as written except for scheme and host name, which are in lower case."""
+    """The parts of a URL as written, except for scheme and host name in lower case; missing parts are empty."""
 
     scheme: str
     netloc: str
+    """User information, host and port."""
     path: str
     query: str
     fragment: str
@@ -43,12 +44,12 @@ class UrlParts:
     port: int | None
     """None without a valid port."""
     fault: str | None = None
-    """Why it is no URL, in words, or None."""
+    """Why the text is not a URL, as a message; None for a URL."""
 
 
 @lru_cache(maxsize=2**14)  # a page's links are asked about many times
 def split_url(url: str) -> UrlParts:
-    """Return the parts of *url*, also of a text that is no URL.
+    """Return the parts of *url*, which may be a text that is not a URL (`UrlParts.fault`).
 
     >>> split_url("http://N2T.net:80/ark:/12148/x5?info").hostname, split_url("http://[zz]/ark:/12148/x9").fault
     ('n2t.net', "'zz' does not appear to be an IPv4 or IPv6 address")
@@ -59,13 +60,15 @@ def split_url(url: str) -> UrlParts:
     except ValueError as problem:
         match = _PARTS.match(url)
         assert match is not None, "the pattern matches any text"
-        written = match.groupdict(default="")
-        return UrlParts(**written | {"scheme": written["scheme"].lower()}, hostname="", port=None, fault=str(problem))
+        written_parts = match.groupdict(default="")
+        return UrlParts(
+            **written_parts | {"scheme": written_parts["scheme"].lower()}, hostname="", port=None, fault=str(problem)
+        )
     return UrlParts(parts.scheme, parts.netloc, parts.path, parts.query, parts.fragment, host, port)
 
 
 def join_url(base: str, reference: str) -> str | None:
-    """Return the URL of a *reference* on a page at *base*; None if that is no URL.
+    """Return the URL that a *reference* on a page at the URL *base* leads to; None for an invalid reference.
 
     >>> join_url("http://a.example/b/", "../c"), join_url("http://a.example/", "http://[zz]/")
     ('http://a.example/c', None)
@@ -99,7 +102,9 @@ class Origin:
 
     @classmethod
     def from_name(cls, name: str) -> Origin:
-        """Return the origin that a configuration names; its scheme is https by default, because it gets secrets.
+        """Return the origin for *name* in a configuration: a URL, or a host, which gets the scheme https.
+
+        Raises ValueError for other texts.
 
         >>> str(Origin.from_name("repository.example")), str(Origin.from_name("http://localhost:8000"))
         ('https://repository.example', 'http://localhost:8000')
@@ -108,7 +113,7 @@ class Origin:
 
     @property
     def authority(self) -> str:
-        """The host with its port, unless that is the default port of the scheme.
+        """The host, with its port unless the scheme has this default port.
 
         >>> Origin("http", "::1", 8080).authority
         '[::1]:8080'
@@ -121,7 +126,7 @@ class Origin:
 
 
 def is_web_url(text: str) -> bool:
-    """Return True if a text begins like an http or https URL.
+    """Return True if *text* begins with ``http://`` or ``https://``, in any case.
 
     >>> is_web_url("HTTPS://n2t.net/"), is_web_url("ftp://n2t.net/"), is_web_url("n2t.net")
     (True, False, False)
@@ -145,13 +150,13 @@ def leads_to_document(target: str) -> bool:
 
 
 def find_origin(url: str) -> Origin | None:
-    """Return the origin of a URL of any scheme, or None.
+    """Return the origin of a URL of any scheme; None without a scheme, ``//`` and a valid host.
 
     >>> find_origin("https://[broken/"), find_origin("ark:12148/x5"), find_origin("papers/a.pdf")
     (None, None, None)
     """
-    match = _SCHEME_AND_AUTHORITY.match(url)
-    return None if match is None else _origin(match[0])
+    scheme_and_authority = _SCHEME_AND_AUTHORITY.match(url)
+    return None if scheme_and_authority is None else _origin(scheme_and_authority[0])
 
 
 @lru_cache(maxsize=10_000)
@@ -163,7 +168,7 @@ def _origin(url: str) -> Origin | None:
 
 
 def origin_of(url: str) -> str:
-    """Return scheme, host and port, without a default port; empty without a host.
+    """Return scheme, host and port of *url*, without a default port; empty without a host.
 
     >>> origin_of("HTTPS://N2T.net.:443/ark:/12148/x5"), origin_of("http://[::1]:8080/?x")
     ('https://n2t.net', 'http://[::1]:8080')
@@ -173,7 +178,7 @@ def origin_of(url: str) -> str:
 
 
 def authority_of(url: str) -> str:
-    """Return the host with its port unless that is the default; empty without a host.
+    """Return the host of *url*, with its port unless the scheme has this default port; empty without a host.
 
     >>> authority_of("https://me@N2T.net:443/ark:/12148/x5"), authority_of("http://n2t.net:443/"), authority_of("a.pdf")
     ('n2t.net', 'n2t.net:443', '')
@@ -183,7 +188,7 @@ def authority_of(url: str) -> str:
 
 
 def host_name_of(url: str) -> str:
-    """Return the host without a port; empty without a host.
+    """Return the host of *url* without its port; empty without a host.
 
     >>> host_name_of("http://127.0.0.1:8000/ark:/12148/x5")
     '127.0.0.1'
@@ -193,18 +198,18 @@ def host_name_of(url: str) -> str:
 
 
 def refresh_target(value: str, *, within_s: int | None = None) -> str | None:
-    """Return the target of a refresh, in a header or a meta element; None if it only reloads the page.
+    """Return the URL in *value*, a Refresh header or meta element; None if the refresh only reloads the page.
 
-    With *within_s*, a later refresh gives None too.
+    None, too, for a refresh after more than *within_s* seconds.
 
     >>> refresh_target("5; url='/b'"), refresh_target("0;/c"), refresh_target("30"), refresh_target("5;/b", within_s=3)
     ('/b', '/c', None, None)
     """
     value = value[:_REFRESH_CHARS]
-    match = _REFRESH.match(value)
-    if match is None or (within_s is not None and int(match["seconds"][:9] or 0) > within_s):
+    time_match = _REFRESH.match(value)
+    if time_match is None or (within_s is not None and int(time_match["seconds"][:9] or 0) > within_s):
         return None
-    url = value[match.end() :]
+    url = value[time_match.end() :]
     if url.startswith(("'", '"')):
         url = url[1:].partition(url[0])[0]
     return url.strip() or None

@@ -45,6 +45,6 @@ def _value_blocks(lines: Iterable[str]) -> Iterator[Block]:
         elif tag == "CONT":
             text += f"\n{content}"
         elif parts:
-            yield replace(value_block(text, "/".join(path), alone=Role.METADATA), seams=tuple(seams))
+            yield replace(value_block(text, "/".join(path), single_word_role=Role.METADATA), seams=tuple(seams))
             path = [*path[: int(parts["level"])], tag]
             text, seams = content.lstrip(), []

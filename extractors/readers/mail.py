@@ -17,7 +17,7 @@ from typing import Any
 from extractors.mentions.possible_labels import may_hold_ark
 from extractors.model.budget import as_time_allows
 from extractors.model.decoding import decode, first_bytes
-from extractors.model.documents import Block, Finding, Reading, Role, as_part, links_of
+from extractors.model.documents import Block, Finding, Reading, Role, block_of_part, link_count
 
 MEDIA_TYPE = "message/rfc822"
 MAILBOX_MEDIA_TYPE = "application/mbox"
@@ -61,7 +61,7 @@ def read_mail(data: bytes, read_part: PartReader) -> Reading:
         mail.read(_parse(data), "")
         return replace(mail.to_reading(MEDIA_TYPE), findings=(*findings, *mail.findings))
     ends = [*[separator.start() for separator in _MESSAGE_SEPARATOR.finditer(data)][1:], len(data)]
-    for number, (start, end) in enumerate(as_time_allows(zip(starts, ends, strict=True), "message", each=True), 1):
+    for number, (start, end) in enumerate(as_time_allows(zip(starts, ends, strict=True), "message", is_slow=True), 1):
         mail.read(_parse(_QUOTED_FROM.sub(rb"\1", data[start:end])), f"message:{number}")
     return replace(mail.to_reading(MAILBOX_MEDIA_TYPE), title="", findings=(*findings, *mail.findings))
 
@@ -178,11 +178,11 @@ class _Mail:
             reading = self._reading_of_part(part, media_type)
             part_location = _join_locations(location, f"attachment:{name}" if name else "")
             part_blocks = (
-                as_part(block, _join_locations(part_location, block.place), self._link_count)
+                block_of_part(block, _join_locations(part_location, block.place), self._link_count)
                 for block in reading.blocks
             )
             self._blocks += [replace(block, page=None) for block in part_blocks]
-            self._link_count += links_of(reading.blocks)
+            self._link_count += link_count(reading.blocks)
             self.findings += [
                 replace(finding, detail=f"{part_location or 'text'}: {finding.detail}") for finding in reading.findings
             ]

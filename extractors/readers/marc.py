@@ -86,7 +86,7 @@ def _blocks(tag: str, field: bytes, is_utf8: bool) -> Iterator[Block]:
     """Yield the values of *field* that may name an ARK, or are ARKs by the type in $2; *tag* is that of the field."""
     if _SUBFIELD not in field:
         if may_hold_ark(field.decode("utf-8", "replace")):
-            yield value_block(_text(field, is_utf8), tag, alone=Role.METADATA)
+            yield value_block(_text(field, is_utf8), tag, single_word_role=Role.METADATA)
         return
     subfields = list(_subfields(field))
     is_ark = tag in _IDENTIFIER_TAGS and any(
@@ -99,7 +99,9 @@ def _blocks(tag: str, field: bytes, is_utf8: bool) -> Iterator[Block]:
         if not text and may_hold_ark(value.decode("utf-8", "replace")):
             text = _text(value, is_utf8)
         if text:
-            yield value_block(text, f"{tag}${code}", alone=Role.LINK_TARGET if code == "u" else Role.METADATA)
+            yield value_block(
+                text, f"{tag}${code}", single_word_role=Role.LINK_TARGET if code == "u" else Role.METADATA
+            )
 
 
 def _subfields(field: bytes) -> Iterator[tuple[str, bytes]]:

@@ -9,7 +9,7 @@ from itertools import pairwise
 
 import regex
 
-from extractors.model.documents import Anchor, Block, Finding, Reading, Role, as_part, links_of
+from extractors.model.documents import Anchor, Block, Finding, Reading, Role, block_of_part, link_count
 from extractors.model.urls import is_web_url, leads_to_document
 
 # The text of adjacent inline elements.
@@ -344,8 +344,8 @@ class RunningText:
     def add_part(self, reading: Reading, location: str) -> None:
         """Add the blocks and links of *reading*, which is that of a part; *location* precedes their locations."""
         for block in reading.blocks:
-            self._append(as_part(block, f"{location}/{block.place}", self._link_count))
-        self._link_count += links_of(reading.blocks)
+            self._append(block_of_part(block, f"{location}/{block.place}", self._link_count))
+        self._link_count += link_count(reading.blocks)
         self._targets |= dict.fromkeys(link for link in reading.links if is_web_url(link.strip()))
 
     def close(self) -> None:

@@ -19,7 +19,14 @@ from operator import attrgetter
 import regex
 
 from extractors.model.ark import Ark
-from extractors.model.check_characters import KNOWN, NOTHING_DECLARED, CheckCharacter, Declared, Zones, learn_zones
+from extractors.model.check_characters import (
+    KNOWN_ZONES,
+    NOTHING_DECLARED,
+    CheckCharacter,
+    Declared,
+    Zones,
+    learn_zones,
+)
 
 # The shapes of names, learned from whole ARKs: evidence for broken names.
 
@@ -62,7 +69,7 @@ class Shapes:
     """For names of a kind that is not in `lengths_by_kind`."""
 
     @classmethod
-    def learn(cls, base_arks: Iterable[Ark], zones: Zones = KNOWN) -> Shapes:
+    def learn(cls, base_arks: Iterable[Ark], zones: Zones = KNOWN_ZONES) -> Shapes:
         """Return the shapes of the names of *base_arks*, distinct whole ARKs without qualifiers, in any order.
 
         Names whose check character fails by the rules of *zones* are ignored.
@@ -101,7 +108,7 @@ class Shapes:
 
 
 def _is_shape(length_counts: Counter[int], fewest_names: int) -> bool:
-    """Return True if *length_counts*, the number of names of each length, are at least *fewest_names* and few lengths."""
+    """Return True if *length_counts* (names by length) count at least *fewest_names* names, with one or few lengths."""
     name_count = length_counts.total()
     if name_count < fewest_names or len(length_counts) > _MOST_LENGTHS:
         return False
@@ -180,7 +187,7 @@ class Evidence:
     """The lengths of their names."""
     qualifier_words: frozenset[str] = frozenset()
     """The words in their qualifiers."""
-    zones: Zones = KNOWN
+    zones: Zones = KNOWN_ZONES
     """The rules about their check characters."""
     supported_arks: Container[Ark] = frozenset()
     """Those of them that are link targets, or whole in two documents."""

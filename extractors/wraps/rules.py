@@ -334,7 +334,7 @@ def check_character_decides(wrap: Wrap, evidence: Evidence) -> WrapDecision | No
     if left_ark is None or joined_ark is None or left_ark.name == joined_ark.name:
         return None
     zones = evidence.zones
-    match CheckCharacter.FAILS if zones.names_shoulder(left_ark) else zones.check(left_ark), zones.check(joined_ark):
+    match CheckCharacter.FAILS if zones.is_shoulder(left_ark) else zones.check(left_ark), zones.check(joined_ark):
         case CheckCharacter.FAILS, CheckCharacter.PASSES:
             is_joined, passing_name = True, joined_ark.name
         case CheckCharacter.PASSES, CheckCharacter.FAILS if not wrap.has_hyphen:
@@ -383,7 +383,7 @@ def shape_decides(wrap: Wrap, evidence: Evidence) -> WrapDecision | None:
 
 
 def lacks_hyphen(wrap: Wrap) -> bool:
-    """Return True if the text around the line end is a UUID, or a name of INIST or FamilySearch, only with a hyphen there.
+    """Return True if only a hyphen at the line end makes the text around it a UUID or a name of INIST or FamilySearch.
 
     >>> lacks_hyphen(Wrap("ark:/61903/1:1:KX9W", "TM2", has_hyphen=False))
     True

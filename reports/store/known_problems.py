@@ -21,7 +21,7 @@ from pathlib import Path
 
 from crawler.model.observations import Problem
 from crawler.model.outcomes import MISTYPED, SEVERITY, DocumentOutcome, Family, ObjectOutcome
-from extractors.model.ark import Ark, beginning_of
+from extractors.model.ark import Ark, normal_prefix
 from extractors.model.errors import UserMistake
 from extractors.model.urls import authority_of
 from reports.languages.display import neutralize_formula, restore_formula
@@ -79,7 +79,7 @@ def target_of(what: str) -> tuple[Target, str]:
                 raise ValueError(f"{what!r} names no document: write document: and the address or its beginning")
             return Target.DOCUMENT, rest
     if what.endswith("*"):
-        return Target.BEGINNING, beginning_of(what[:-1])
+        return Target.BEGINNING, normal_prefix(what[:-1])
     try:
         return Target.ARK, str(Ark.parse(what))
     except ValueError:

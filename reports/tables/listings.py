@@ -145,7 +145,7 @@ def check_characters(frames: Frames) -> pd.DataFrame:
     shapes = Shapes.learn({ark.base for ark in arks.values()} if failing else ())  # names are formed as all others are
     meant = dict.fromkeys(arks, "")
     for form in failing:
-        proposals = suggestions(arks[form], zones=zones, fits=shapes.allows, is_seen=arks.__contains__)
+        proposals = suggestions(arks[form], zones=zones, is_allowed=shapes.allows, occurs_elsewhere=arks.__contains__)
         meant[form] = JOINT.join(str(proposal.ark) for proposal in proposals)
     rows = named[["ark_id"]].assign(check=list(checks.values()), suggestions=list(meant.values()))
     return rows.astype({"check": "str", "suggestions": "str"})

@@ -13,7 +13,7 @@ import time
 from pathlib import Path
 from statistics import median
 
-from extractors.model.budget import cores
+from extractors.model.budget import core_count
 from tools.benchmarks.pdf import prose_pdf
 from tools.benchmarks.prose import with_arks
 
@@ -25,7 +25,7 @@ AIM = 1.8
 
 def main() -> int:
     """Print the ratios; return 1 below a floor."""
-    if cores() < 2:
+    if core_count() < 2:
         print("cores: skipped, because this machine has only one")
         return 0
     failed, figures = False, []

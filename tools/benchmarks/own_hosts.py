@@ -23,7 +23,7 @@ from pathlib import Path
 from statistics import median
 from threading import Thread
 
-from extractors.model.budget import cores
+from extractors.model.budget import core_count
 from tools.benchmarks.crawl import environment
 from tools.benchmarks.pdf import prose_pdf
 
@@ -74,7 +74,7 @@ class Audit:
 def main(arguments: Sequence[str] = ()) -> int:
     """Print the figures; return 1 below the floor."""
     [rounds] = (int(text) for text in [*arguments, ROUNDS][:1])
-    if cores() < 2:
+    if core_count() < 2:
         print("own hosts: skipped, because this machine has only one core")
         return 0
     pairs = [(_crawl(1), _crawl(2)) for _ in range(rounds)]

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from arkaudit.commands.options import config_of, from_places_option, listed_places, optional_config_option
-from extractors.model.budget import cores
+from extractors.model.budget import core_count
 from extractors.model.errors import UserMistake
 
 
@@ -68,7 +68,7 @@ def dataset_make(
     make_dataset(
         places,
         out,
-        workers=workers or str(config.jobs or cores()),
+        workers=workers or str(config.jobs or core_count()),
         part_bytes=part_size * 2**20,
         declared=config.check_characters,
     )

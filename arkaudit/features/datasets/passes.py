@@ -41,7 +41,7 @@ from extractors.isolated import BATCH_DOCUMENTS, KILLED, part_weight
 from extractors.mentions.mention import relative_resolvers
 from extractors.mentions.rows import mention_row
 from extractors.model.ark import shoulder_of
-from extractors.model.budget import current
+from extractors.model.budget import current_budget
 from extractors.model.check_characters import NOTHING_DECLARED, Declared
 from extractors.processes.codec import from_json, to_json
 from extractors.two_passes import DocumentSummary, decided_documents, document_of, parts_reader
@@ -219,7 +219,7 @@ def rows_of(document: Document) -> Rows:
             "decided": 2 if index in document.changed else 1,
         }
         mentions.append([*where, *(row[name] for name in _CELLS)])
-    budget = current()  # of the suggestions
+    budget = current_budget()  # of the suggestions
     findings = dict.fromkeys((*document.findings, *(budget.findings if budget else ())))
     return {
         DOCUMENTS.name: [[*where, *about]] if is_document else [],

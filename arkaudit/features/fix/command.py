@@ -20,7 +20,7 @@ from arkaudit.features.fix.sources import Unfixable
 from arkaudit.features.fix.writing import reason_to_leave, reason_to_leave_tree, remove_parts, replace_file, work_tree
 from arkaudit.output import output_rows as rows
 from arkaudit.output.exits import command, end_unread, errors, say
-from extractors.model.budget import cores
+from extractors.model.budget import core_count
 from extractors.model.errors import EXIT_MISTAKE, EXIT_UNFINISHED, UserMistake
 from reports.hints import next_words
 from reports.languages.display import count_noun, escape_invisible
@@ -101,7 +101,7 @@ def fix(
     corrected, refusals = Counter[Path](), Counter[str]()
     diffs, unread = list[bytes](), list[str]()
     problems = 0
-    for file in fixed_files(files, kinds, jobs=jobs or cores(), checks=checks):
+    for file in fixed_files(files, kinds, jobs=jobs or core_count(), checks=checks):
         if file.is_unread:
             say(f"{file.path}: {file.problem}")
             unread.append(str(file.path))

@@ -273,7 +273,7 @@ def _pages(document: PdfDocument, findings: list[Finding]) -> Iterator[PdfPage]:
     page: PdfPage | None = None
     if not count:
         findings.append(Finding("unreadable", "it has no pages"))
-    for number in as_time_allows(range(1, count + 1), "page", each=True):
+    for number in as_time_allows(range(1, count + 1), "page", is_slow=True):
         if number > MOST_PAGES or chars > _MOST_CHARS:
             findings.append(Finding("page-limit", f"only the first {number - 1} of {count} pages were read"))
             break

@@ -18,7 +18,7 @@ from crawler.asking.shared import is_worth_asking
 from crawler.model.observations import ACCESS, ChainEnd, Hop, Observation, Question
 from crawler.model.resolving import same_host
 from extractors.model.ark import Ark
-from extractors.model.check_characters import KNOWN, CheckCharacter
+from extractors.model.check_characters import KNOWN_ZONES, CheckCharacter
 from extractors.model.naan import Registry, RegistryEntry, ResolverTarget
 from tests.unit.crawler.test_verdict import observation
 from tests.vectors import vectors
@@ -190,7 +190,7 @@ def test_a_control_is_another_name_of_the_same_resolver_and_naan(naan: str, name
     assert control.naan == naan
     assert not control.name.startswith(ark.name)
     assert ark.shoulder in (control.shoulder, ark.name)
-    assert KNOWN.check(control) is not CheckCharacter.PASSES
+    assert KNOWN_ZONES.check(control) is not CheckCharacter.PASSES
     assert len(control.name) >= len(ark.name)
 
 

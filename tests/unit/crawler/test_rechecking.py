@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from arkaudit.configuration.config_files import ConfigError, load
 from crawler.history.ark_status import ArkState
 from crawler.history.rechecking import ArkSelection, Intervals, KnownArk, RecheckPolicy, due_arks, due_at
-from extractors.model.ark import beginning_of
+from extractors.model.ark import normal_prefix
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
 
@@ -150,7 +150,7 @@ def test_a_recheck_policy_that_makes_no_sense_is_one_clear_line(tmp_path: Path, 
 @pytest.mark.parametrize("text", ["", "ark:", "ark:/", "bpt6k!", "https://n2t.net/ark:12148/x5", "ark:12/x"])
 def test_prefix_without_arks_is_reported(text: str) -> None:
     with pytest.raises(ValueError, match="no ARK begins with"):
-        beginning_of(text)
+        normal_prefix(text)
 
 
 def test_a_selection_wants_one_of_each_kind_that_is_named() -> None:

@@ -12,8 +12,8 @@ from extractors.model.ark import BETANUMERIC, Ark
 from extractors.model.check_characters import (
     CHANCE_LEVEL,
     ENOUGH_NAMES,
-    KNOWN,
     KNOWN_RULES,
+    KNOWN_ZONES,
     PASSING_SHARE,
     CheckCharacter,
     CheckCharacterRule,
@@ -82,12 +82,14 @@ def test_known_starts_are_as_long_as_they_are_looked_up() -> None:
 
 def test_known_zones_are_those_of_the_claims() -> None:
     assert KNOWN_RULES
-    assert all(KNOWN.rule_for(naan, f"{start or ''}0000000") is rule for (naan, start), rule in KNOWN_RULES.items())
+    assert all(
+        KNOWN_ZONES.rule_for(naan, f"{start or ''}0000000") is rule for (naan, start), rule in KNOWN_RULES.items()
+    )
 
 
 @pytest.mark.parametrize("rule", KNOWN_RULES.values(), ids=map(str, KNOWN_RULES))
 def test_no_known_claim_can_be_chance(rule: CheckCharacterRule) -> None:
-    assert chance_of(rule.seen, rule.passed) < 1e-10
+    assert chance_of(rule.name_count, rule.passing_count) < 1e-10
 
 
 def test_the_chance_of_few_names_is_the_binomial_tail() -> None:
@@ -107,7 +109,7 @@ def test_a_zone_is_learned_from_enough_names(zone: Zone) -> None:
     fresh = with_check(zone, "54321", "4BCDF" if zone is Zone.UPPER_CASE else "4bcdf")
     assert zones.check(fresh) is CheckCharacter.PASSES
     assert zones.check(mistype(fresh)) is CheckCharacter.FAILS
-    assert KNOWN.check(fresh) is CheckCharacter.UNKNOWN
+    assert KNOWN_ZONES.check(fresh) is CheckCharacter.UNKNOWN
     assert replace(zones, declared={"54321": True}).rule_for("54321", fresh.name) == zones.rule_for("54321", fresh.name)
     assert replace(zones, declared={"54321": False}).check(mistype(fresh)) is CheckCharacter.NONE
 
@@ -147,7 +149,7 @@ def test_names_at_chance_level_have_no_check_characters() -> None:
     rule = zones.rule_for("67531", "metadc107835")
     assert rule is not None
     assert rule.zone is None
-    assert chance_of(rule.seen, rule.passed) >= CHANCE_LEVEL
+    assert chance_of(rule.name_count, rule.passing_count) >= CHANCE_LEVEL
     assert {zones.check(ark) for ark in arks} == {CheckCharacter.NONE}
     assert CheckCharacter.NONE not in {replace(zones, declared={"67531": True}).check(ark) for ark in arks}
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from extractors.model.normalize import CLEAN, CUT, STEPS, NamespaceOnly, NotAnArk, normalize
+from extractors.model.normalize import CLEAN_ARK, CUT_STEPS, STEPS, NamespaceOnly, NotAnArk, normalize
 from tests.growth import LINEAR, growth
 from tests.unit.extractors.test_ark import arks
 from tests.vectors import vectors
@@ -20,7 +20,7 @@ tails = st.one_of(st.text(), st.text("ark:/.-%?#12AZaz7dD\u2010\u2212\u212a\u043
 def steps_one_by_one(text: str) -> str | None:
     """Return the normal form by its steps, without short cuts; None for a text that is no ARK."""
     form = text
-    for step in CUT:
+    for step in CUT_STEPS:
         form = step(form)
     if form[:4].lower() != "ark:" or not form[:4].isascii():
         return None
@@ -55,14 +55,14 @@ def test_short_cuts_change_no_result(start: str, tail: str) -> None:
     assert normal_form(start + tail) == steps_one_by_one(start + tail)
 
 
-@given(st.from_regex(CLEAN, fullmatch=True))
+@given(st.from_regex(CLEAN_ARK, fullmatch=True))
 def test_clean_text_is_unchanged_by_all_steps(text: str) -> None:
     assert steps_one_by_one(text) == "ark:" + text[4:].removeprefix("/")
 
 
 @given(arks())
 def test_arks_of_the_repertoire_are_clean(ark: object) -> None:
-    assert CLEAN.fullmatch(str(ark))
+    assert CLEAN_ARK.fullmatch(str(ark))
 
 
 @given(st.sampled_from(["ark:", "ark:/", "ark:12345/x", "ark:12345/x."]), tails)

@@ -10,7 +10,7 @@ from extractors.extraction import extraction_of
 from extractors.find import find_arks
 from extractors.model.ark import BETANUMERIC, Ark, shoulder_of
 from extractors.model.check_characters import (
-    KNOWN,
+    KNOWN_ZONES,
     LONGEST_NAME,
     CheckCharacter,
     Edit,
@@ -49,8 +49,8 @@ def test_the_first_suggestion(vector: dict[str, Any]) -> None:
     length, seen = vector.get("length"), vector.get("seen", [])
     first, *_ = suggestions(
         Ark.parse(vector["ark"]),
-        fits=lambda ark: length is None or len(ark.name) == length,
-        is_seen=lambda form: form in seen,
+        is_allowed=lambda ark: length is None or len(ark.name) == length,
+        occurs_elsewhere=lambda form: form in seen,
     )
     assert first == Suggestion(Ark.parse(vector["first"]), Edit(vector["edit"]))
 
@@ -78,7 +78,7 @@ def test_meant_ark_is_among_the_suggestions(naan: str, stem: str, data: st.DataO
     found = {suggestion.ark.base for suggestion in suggestions(written, limit=1000)}
     keeps_shoulder = shoulder_of(written.name.lower()) in (None, shoulder_of(meant.name))
     assume(series_of(written.name) == series_of(meant.name))
-    assert (meant in found) is (KNOWN.check(written) is CheckCharacter.FAILS and keeps_shoulder)
+    assert (meant in found) is (KNOWN_ZONES.check(written) is CheckCharacter.FAILS and keeps_shoulder)
 
 
 @pytest.mark.parametrize("written", ["bpt6k8301662", "bpt6k8301661g", "cb21903518g", "btv1b8449961x", "cb328956905z"])
@@ -123,21 +123,21 @@ def test_suggestions_pass_keep_the_rest_and_are_bounded(name: str, limit: int) -
     found = suggestions(ark, limit=limit)
     assert len(found) <= limit
     assert len({suggestion.ark for suggestion in found}) == len(found)
-    assert all(KNOWN.check(suggestion.ark) is CheckCharacter.PASSES for suggestion in found)
+    assert all(KNOWN_ZONES.check(suggestion.ark) is CheckCharacter.PASSES for suggestion in found)
     assert all((suggestion.ark.naan, suggestion.ark.qualifier) == ("12148", "/f1.item") for suggestion in found)
     assert found == suggestions(ark, limit=100)[:limit]
 
 
 def test_a_missing_character_is_found_by_the_length_of_the_names() -> None:
     written = Ark.parse("ark:/12148/btv1b449691v")
-    found = suggestions(written, limit=50, fits=lambda ark: len(ark.name) == len("btv1b8449691v"))
+    found = suggestions(written, limit=50, is_allowed=lambda ark: len(ark.name) == len("btv1b8449691v"))
     assert Suggestion(Ark.parse("ark:/12148/btv1b8449691v"), Edit.MISSING_CHARACTER) in found
     assert {suggestion.edit for suggestion in found} == {Edit.MISSING_CHECK_CHARACTER, Edit.MISSING_CHARACTER}
 
 
 def test_a_wrong_digit_is_looked_for_among_digits_first() -> None:
     written = Ark.parse("ark:/12148/btv1b8449671v")
-    found = suggestions(written, limit=50, fits=lambda ark: len(ark.name) == len(written.name))
+    found = suggestions(written, limit=50, is_allowed=lambda ark: len(ark.name) == len(written.name))
     wrong = [suggestion.ark.name for suggestion in found if suggestion.edit is Edit.WRONG_CHARACTER]
     assert "btv1b8449691v" in wrong[:6]
 

@@ -19,7 +19,7 @@ from extractors.mentions.endings import (
     may_end_in_digits,
     no_ark_at,
 )
-from extractors.model.check_characters import KNOWN
+from extractors.model.check_characters import KNOWN_ZONES
 from extractors.model.documents import Block
 from extractors.wraps.evidence import Evidence
 from extractors.wraps.rules import ark_of
@@ -95,7 +95,7 @@ written = st.tuples(
 )
 def test_no_row_applies_to_plain_arks(chars: str, after: str, before: str) -> None:
     ark = ark_of(f"ark:{chars}")
-    if ark and is_plain(chars, after, 0) and not may_end_in_digits(ark, KNOWN.check(ark)):
+    if ark and is_plain(chars, after, 0) and not may_end_in_digits(ark, KNOWN_ZONES.check(ark)):
         text, start = marked(Block(before), len(before), "ark:/", chars, after, 0)
         assert no_ark_at(Block(""), text, start) is None
-        assert list(ends_and_doubts(Block(""), text, start, ark, KNOWN)) == []
+        assert list(ends_and_doubts(Block(""), text, start, ark, KNOWN_ZONES)) == []

@@ -6,7 +6,7 @@ import pytest
 
 from extractors.extraction import extraction_of
 from extractors.model.ark import Ark, Remark
-from extractors.model.check_characters import KNOWN, CheckCharacter
+from extractors.model.check_characters import KNOWN_ZONES, CheckCharacter
 from tests.vectors import vectors
 
 
@@ -37,4 +37,4 @@ def test_the_check_character_of_a_bare_shoulder_is_never_asked_for(name: str) ->
     read = extraction_of(f"ark:/{naan}/{name}".encode(), name="a.txt")
     assert read.mentions == ()
     assert [finding.kind for finding in read.findings] == ["namespace-mention"]
-    assert KNOWN.check(Ark(naan, name)) is CheckCharacter.UNKNOWN
+    assert KNOWN_ZONES.check(Ark(naan, name)) is CheckCharacter.UNKNOWN
