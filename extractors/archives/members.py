@@ -64,7 +64,7 @@ class ArchiveMember:
 
 
 def member_inside(archive: ArchiveMember, name: str) -> ArchiveMember:
-    """Return a member of *archive*, still without data, by its *name* there; invalid characters are escaped."""
+    """Return a member of *archive*, without data, by its *name* there; invalid characters are escaped."""
     path = name[:_MOST_NAME_CHARS].encode("utf-8", "backslashreplace").decode("utf-8").removeprefix("./")
     return ArchiveMember(f"{archive.name}{INSIDE}{path}", path, source=archive.source)
 

@@ -139,7 +139,7 @@ class _Walk:
         self._name_counts: Counter[int] = Counter()
 
     def findings(self) -> Iterator[Finding]:
-        """Yield a finding for each reason to skip members, with the number of these and the name of the first."""
+        """Yield a finding for each reason to skip members, which names the first of them."""
         for (kind, reason), count in sorted(self._skip_counts.items()):
             name = self._first_names[kind, reason]
             yield Finding(kind, f"{name}: {reason}" if count == 1 else f"{count} times, first {name}: {reason}")
@@ -157,10 +157,9 @@ class _Walk:
         layers: Sequence[Layer] = (),
         seekable: BinaryIO | None = None,
     ) -> Iterator[ArchiveMember]:
-        """Yield the documents in *content*: one, unless it is an archive. *member* names and describes it.
+        """Yield the documents in *content*: one, unless it is an archive. *member* describes it.
 
-        *depth* is the number of archives around it. *layers* are the streams that unpack *content* from its file;
-        *seekable* is that file if there are no layers.
+        It is inside *depth* archives. *layers* are the streams that unpack it; without any, *seekable* is its file.
         """
         kind = archive_kind(content.peek(_HEAD_BYTES))
         if kind is None:
@@ -304,7 +303,7 @@ class _Walk:
 def _is_package(stream: BinaryIO, archive: ZipFile | None) -> bool:
     """Return True if a ZIP archive is one document: OOXML, OpenDocument or EPUB.
 
-    *archive* is None for a file without a readable directory, which is recognized by the beginning of *stream*.
+    If *archive* is None, its directory is unreadable, and the beginning of *stream* decides.
     """
     if archive is not None and package_format_of(archive.namelist()) is not None:
         return True
@@ -313,7 +312,7 @@ def _is_package(stream: BinaryIO, archive: ZipFile | None) -> bool:
 
 
 def _member_of_record(record: warc.WarcRecord, payload: warc.Payload, archive: ArchiveMember) -> ArchiveMember:
-    """Return the page in a WARC record as a member, still without data, named by the archive and its target URI."""
+    """Return the page in a WARC record as a member without data, named by the archive and its target URI."""
     uri = record.uri
     findings = []
     if record.is_cut:

@@ -91,7 +91,7 @@ _ARK_TYPE = re.compile(r"(?:archiveprefix|eprinttype)\s*=\s*[{\"]+\s*ark\s*[}\"]
 
 
 def read_latex(data: bytes, *, charset: str | None = None) -> Reading:
-    r"""Return the text of a LaTeX source as one block, and its links; *charset* is the declared encoding, if any.
+    r"""Return the text of a LaTeX source as one block, and its links; *charset* is the declared encoding.
 
     >>> source = rb"See \href{https://n2t.net/ark:/12345/x\_5}{\texttt{ark:/12345/x\_%" + b"\n  5}}."
     >>> [(block.role.value, block.place, block.text) for block in read_latex(source).blocks]
@@ -107,7 +107,7 @@ def read_latex(data: bytes, *, charset: str | None = None) -> Reading:
 def read_restructured(data: bytes, *, charset: str | None = None) -> Reading:
     r"""Return the text of a reStructuredText source as one block, and its links.
 
-    *charset* is the declared encoding, if any.
+    *charset* is the declared encoding.
 
     >>> reading = read_restructured(b"See `the map <https://n2t.net/ark:/12345/x5>`_,\nor ark:/12345/x\\_6.")
     >>> [(block.role.value, block.place, block.text) for block in reading.blocks]
@@ -135,7 +135,7 @@ def read_restructured(data: bytes, *, charset: str | None = None) -> Reading:
 def read_bibtex(data: bytes, *, charset: str | None = None) -> Reading:
     r"""Return the values of BibTeX fields that may hold an ARK, by key and field.
 
-    *charset* is the declared encoding, if any.
+    *charset* is the declared encoding.
 
     >>> reading = read_bibtex(b"@misc{map, eprint = {12148/btv1b8449691v}, eprinttype = {ark}}")
     >>> [(block.role.value, block.place, block.text) for block in reading.blocks]

@@ -20,7 +20,7 @@ _LINE_PARTS = re.compile(r"[ \t]*+(?P<level>[0-9]{1,2}) ++(?:@[^@]++@ ++)?(?P<ta
 def read_gedcom(data: bytes, *, charset: str | None = None) -> Reading:
     r"""Return the values of genealogical records that may name an ARK (GEDCOM 5.5.1 and 7).
 
-    *charset* is the declared encoding, if any. CONC continues inside a word, CONT on a new line. Some programs drop a
+    *charset* is the declared encoding. CONC continues inside a word, CONT on a new line. Some programs drop a
     blank before CONC; therefore its offset is one of the block's `seams`.
 
     >>> read_gedcom(b"0 HEAD\n1 NOTE see ark:/12345/\n2 CONC x5\n2 CONT there").blocks[0].text

@@ -28,7 +28,7 @@ _SAMPLE_CHARS, _FEWEST_LINES, _LOWERCASE_SHARE = 20_000, 12, 0.4
 
 
 def read_plain(data: bytes, *, charset: str | None = None) -> Reading:
-    r"""Return the text of a file as one block (none if blank); *charset* is the declared encoding, if any.
+    r"""Return the text of a file as one block (none if blank); *charset* is the declared encoding.
 
     >>> read_plain(b"see ark:/12148/btv1b84-\r\n49691v").blocks[0].text
     'see ark:/12148/btv1b84-\r\n49691v'

@@ -54,8 +54,8 @@ class InlineText:
         self._is_at_break = False
         self.length = 0
         self._edges: list[tuple[int, int]] = []
-        """The offset of each edge, and the offset where its element begins: a smaller one at the end of an element, a
-        larger one at an element that is no part of the text."""
+        """The offsets of edges and of the beginnings of their elements: smaller at the end of an element, larger at an
+        element that is no part of the text."""
         self._anchors: list[Anchor] = []
         self._link_start = 0
         self._open_starts = [0] * len(self._open_starts)
@@ -310,7 +310,7 @@ class RunningText:
             self.write("\n")
 
     def set_apart(self) -> None:
-        """End the block, but not the innermost paragraph: the following text, such as a footnote mark, is separate."""
+        """End the block, not the innermost paragraph, before or after a text such as a footnote mark."""
         if self._open_paragraphs:
             self._add_block_of(self._open_paragraphs[-1])
 

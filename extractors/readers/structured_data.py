@@ -42,7 +42,7 @@ _LONE_SURROGATE = re.compile(
 
 
 def read_json(data: bytes, *, charset: str | None = None) -> Reading:
-    r"""Return the strings and keys of a JSON document that may name an ARK; *charset* is the declared encoding, if any.
+    r"""Return the strings and keys of a JSON document that may name an ARK; *charset* is the declared encoding.
 
     >>> reading = read_json(rb'{"items": [{"@id": "ark\u003a\/12345\/x5"}]}')
     >>> [(block.role.value, block.place, block.text) for block in reading.blocks]
@@ -60,7 +60,7 @@ def read_json(data: bytes, *, charset: str | None = None) -> Reading:
 def read_json_lines(data: bytes, *, charset: str | None = None) -> Reading:
     """Return the strings of one JSON document per line that may name an ARK; a malformed line is read as text.
 
-    *charset* is the declared encoding, if any. The place of a block begins with the number of its line.
+    *charset* is the declared encoding. The place of a block begins with the number of its line.
 
     >>> reading = read_json_lines(b'{"id": "ark:/12345/x5"}\\n{"id" "ark:"\\n{"id": "ark:/12345/x6"}')
     >>> [(block.place, block.text) for block in reading.blocks]
@@ -193,7 +193,7 @@ csv.field_size_limit(MOST_BYTES)  # an unclosed quote makes one long cell
 
 
 def read_tabular(data: bytes, *, charset: str | None = None) -> Reading:
-    r"""Return the cells of a table that may name an ARK; *charset* is the declared encoding, if any.
+    r"""Return the cells of a table that may name an ARK; *charset* is the declared encoding.
 
     Rows count from 1, including the heading.
 

@@ -342,7 +342,7 @@ def _comment_findings(markup: str) -> list[Finding]:
 
 
 def _title_of(markup: str) -> str | None:
-    """Return the title of a page, parsed up to the end of its title only; None if more of it must be parsed.
+    """Return the title of a page, parsed up to the end of its title; None if more must be parsed.
 
     >>> _title_of("<title>An <i>ark</title><svg><title>x"), _title_of("<p>No more"), _title_of("<title></title>")
     ('An <i>ark', '', None)
@@ -357,7 +357,7 @@ def _title_of(markup: str) -> str | None:
 
 
 def _parse(markup: str) -> tuple[Element | None, str | None]:
-    """Return the root of *markup* (None if it has none) and the fault that ended the parsing early (None without one).
+    """Return the root of *markup*, or None, and the fault that ended the parsing early, or None.
 
     A limit of libxml2, such as 2,048 open elements, ends the parsing without an exception, as the last error in the
     log. `huge_tree` lifts the limit of 10 MB for one text; `MOST_BYTES` limits the whole.

@@ -28,7 +28,7 @@ _TEXT_TOKENS = frozenset({"text", "code_inline", "softbreak"})
 def read_markdown(data: bytes, *, charset: str | None = None) -> Reading:
     r"""Return the text and links of the rendered page, including inline HTML.
 
-    *charset* is the declared encoding, if any.
+    *charset* is the declared encoding.
 
     >>> reading = read_markdown(rb"See [the *map*](/ark:/12345/x5) or **ark:/12345/x\_6**.")
     >>> [(block.role.value, block.place, block.text) for block in reading.blocks]

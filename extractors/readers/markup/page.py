@@ -115,9 +115,9 @@ class MarkupPage:
         return self._open_link
 
     def _element_after(self, tag: re.Match[str] | None) -> str:
-        """Return the name of the innermost of `SEPARATE_ELEMENTS` that is open after *tag*; empty if *tag* is None.
+        """Return the name of the innermost of `SEPARATE_ELEMENTS` open after *tag*; empty if *tag* is None.
 
-        Calls must be in page order, because a call reads the tags since the last call.
+        Calls must be in page order, because a call reads the tags since the last.
         """
         if tag is None:
             return ""
@@ -135,7 +135,7 @@ class MarkupPage:
     def _read_text(self, start: int, link: re.Match[str] | None, element: str) -> int:
         """Add the block of the text from *start* to the next tag of `SEPARATE_ELEMENTS`; return the offset of that tag.
 
-        *link* is the tag of the link that is open at *start*; *element* is the name of the element around the text.
+        *link* is the tag of the link that is open at *start*, *element* the name of the element around the text.
         """
         text = InlineText()
         targets: dict[int, str] = {}

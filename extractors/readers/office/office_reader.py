@@ -120,7 +120,7 @@ def read_odp(data: bytes) -> Reading:
 def _read_markup(data: bytes, media_type: str, locations: Mapping[str, str], missing: str) -> Reading:
     """Return a text document or presentation; *locations* maps root elements of parts to locations of their text.
 
-    The first is that of the main part; *missing* names this part for the finding if the package has none.
+    The first is that of the main part; *missing* names this part for a finding.
     """
     package, text = Package(data), RunningText()
     roots = root_names(package)
@@ -140,10 +140,9 @@ def _read_markup(data: bytes, media_type: str, locations: Mapping[str, str], mis
 def _read_sheet(
     package: Package, text: RunningText, name: str, sheet: str, strings: Mapping[str, str], roots: Mapping[str, str]
 ) -> None:
-    """Add the text of a sheet, with its drawings and comments, to *text*.
+    """Add the text of the member *name*, a sheet called *sheet*, with its drawings and comments, to *text*.
 
-    The sheet is the member *name*, and called *sheet*. *strings* are the shared strings by number; *roots* is from
-    `root_names`.
+    *strings* are the shared strings by number; *roots* is from `root_names`.
     """
     relations = relations_of(package, name)
     package.parse(name, SheetPart(text, sheet, relations, strings))

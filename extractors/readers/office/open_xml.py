@@ -228,7 +228,7 @@ class MarkupPart(Walk):
     # -- links and fields
 
     def _relation_target(self, attributes: Mapping[str, str], fragment_name: str) -> str:
-        """Return the target of the relation whose id is in *attributes*; empty without a relation.
+        """Return the target of the relation whose id is in *attributes*; empty without one.
 
         The attribute *fragment_name* has its fragment.
         """
@@ -240,10 +240,7 @@ class MarkupPart(Walk):
         return f"{relation.target}#{fragment}" if fragment else relation.target
 
     def _link_run(self, element: Element, attributes: Mapping[str, str]) -> None:
-        """Begin the link of a run in DrawingML, which may span several runs, or add the link of a picture.
-
-        *element* is the run property, or an element of the picture.
-        """
+        """Begin the link of a run in DrawingML, where links may span several runs, or add the link of a picture."""
         identifier = attributes.get("id", "")
         relation, run = self._relations.get(identifier), element.run
         if relation is None or not relation.is_external:
@@ -309,8 +306,7 @@ def _symbol(attributes: Mapping[str, str]) -> str:
 class SheetPart(MarkupPart):
     """Reads one sheet, the comments on it, or the table of strings that the cells of all sheets share.
 
-    A cell with a string is a text at ``Sheet1!B12``, and a shared string is one at its number. *strings* are the shared
-    strings by number.
+    A cell with a string is a text at ``Sheet1!B12``, a shared string one at its number. *strings* has these by number.
     """
 
     def __init__(

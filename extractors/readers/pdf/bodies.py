@@ -22,9 +22,9 @@ from extractors.wraps.rules import may_be_rest
 # The running heads and feet of PDF pages: lines that are equal from page to page, except for page numbers.
 
 
-_MOST_ROWS = 4  # of a running head or foot
-_SAME_HEIGHT = 2.5  # points
-_SET_APART_RUNNING_HEADS = 1.6  # times the leading of the page
+_MOST_HEAD_ROWS = 4  # of a running head or foot
+_HEIGHT_TOLERANCE = 2.5  # points
+_LEAST_HEAD_DISTANCE = 1.6  # times the leading of the page
 _NUMBER = re.compile(r"[\W_]*(?:[0-9]{1,5}|[ivxlc]{1,8})[\W_]*", re.IGNORECASE)
 _DIGITS = re.compile(r"([0-9]+)")
 
@@ -34,27 +34,27 @@ Row = list[int]
 def running_lines(page: PdfPage, *neighbours: PdfPage | None) -> frozenset[int]:
     """Return the indexes of the lines in the running head or foot of *page*, by comparison with its *neighbours*.
 
-    Each row, from the edge of the page inwards, must be at the same height on a neighbour and equal except for numbers
-    that count pages, or be set apart on both pages; a page number may be set apart on this page alone.
+    A row of it is at the same height on a neighbour, and equal except for numbers that count pages. Or white space
+    separates it from the text on both pages; a page number may be separate on this page alone.
     """
     rows = _rows(page.lines)
-    steps = [above.middle - below.middle for above, below in pairwise(page.lines)]
-    leading = median([step for step in steps if step > _SAME_HEIGHT] or [0.0])
-    with_lines = [neighbour for neighbour in neighbours if neighbour is not None and neighbour.lines]
-    running: set[int] = set()
-    for order in (rows, rows[::-1]):
-        for outer, inner in islice(pairwise(order), _MOST_ROWS):
-            if not _is_running(page, outer, inner, leading, with_lines):
+    line_distances = [above.middle - below.middle for above, below in pairwise(page.lines)]
+    leading = median([distance for distance in line_distances if distance > _HEIGHT_TOLERANCE] or [0.0])
+    neighbours_with_lines = [neighbour for neighbour in neighbours if neighbour is not None and neighbour.lines]
+    running_indexes: set[int] = set()
+    for ordered_rows in (rows, rows[::-1]):
+        for outer, inner in islice(pairwise(ordered_rows), _MOST_HEAD_ROWS):
+            if not _is_running(page, outer, inner, leading, neighbours_with_lines):
                 break
-            running.update(outer)
-    return frozenset(running)
+            running_indexes.update(outer)
+    return frozenset(running_indexes)
 
 
 def _rows(lines: Lines) -> list[Row]:
-    """Return the indexes of lines by rows, from the top."""
+    """Return the rows of a page, from the top: the indexes of *lines* at one height."""
     rows: list[Row] = []
     for index in sorted(range(len(lines)), key=lambda index: -lines[index].middle):
-        if rows and lines[rows[-1][0]].middle - lines[index].middle < _SAME_HEIGHT:
+        if rows and lines[rows[-1][0]].middle - lines[index].middle < _HEIGHT_TOLERANCE:
             rows[-1].append(index)
         else:
             rows.append([index])
@@ -65,7 +65,7 @@ def _is_running(page: PdfPage, outer: Row, inner: Row, leading: float, neighbour
     lines = page.lines
     if any(_has_counterpart(page, index, neighbour) for neighbour in neighbours for index in outer):
         return True
-    if not leading or abs(lines[outer[0]].middle - lines[inner[0]].middle) < _SET_APART_RUNNING_HEADS * leading:
+    if not leading or abs(lines[outer[0]].middle - lines[inner[0]].middle) < _LEAST_HEAD_DISTANCE * leading:
         return False
     if all(_NUMBER.fullmatch(page.text, lines[index].start, lines[index].end) for index in outer):
         return True
@@ -73,21 +73,22 @@ def _is_running(page: PdfPage, outer: Row, inner: Row, leading: float, neighbour
 
 
 def _has_counterpart(page: PdfPage, index: int, neighbour: PdfPage) -> bool:
-    """Return True if *neighbour* has an equal line at the same height, except for numbers that count pages.
+    """Return True if *neighbour* has line *index* of *page* at the same height, except for numbers that count pages.
 
     Bullets are no evidence: those of slides are at the same heights.
     """
     line = page.lines[index]
     text = page.text[line.start : line.end]
     return any(map(str.isalnum, text)) and any(
-        _is_same_head(text, neighbour.text[twin.start : twin.end], neighbour.number - page.number)
-        for twin in neighbour.lines
-        if abs(twin.bottom - line.bottom) < _SAME_HEIGHT and abs(twin.top - line.top) < _SAME_HEIGHT
+        _is_same_head(text, neighbour.text[neighbour_line.start : neighbour_line.end], neighbour.number - page.number)
+        for neighbour_line in neighbour.lines
+        if abs(neighbour_line.bottom - line.bottom) < _HEIGHT_TOLERANCE
+        and abs(neighbour_line.top - line.top) < _HEIGHT_TOLERANCE
     )
 
 
 def _is_same_head(text: str, later_text: str, pages_apart: int) -> bool:
-    """Return True if two lines are the same running head, *pages_apart* pages apart.
+    """Return True if *text* and *later_text* are the same running head, *pages_apart* pages apart.
 
     >>> _is_same_head("Annual report 12", "Annual report 13", 1), _is_same_head("ark:/12345/x5", "ark:/12345/x9", 1)
     (True, False)
@@ -95,30 +96,33 @@ def _is_same_head(text: str, later_text: str, pages_apart: int) -> bool:
     pieces, later_pieces = _DIGITS.split(text.strip()), _DIGITS.split(later_text.strip())
     if len(pieces) != len(later_pieces) or pieces[::2] != later_pieces[::2]:
         return False
-    counted = zip(pieces[1::2], later_pieces[1::2], strict=True)
-    return all(number == later or int(later) - int(number) == pages_apart for number, later in counted)
+    number_pairs = zip(pieces[1::2], later_pieces[1::2], strict=True)
+    return all(number == later or int(later) - int(number) == pages_apart for number, later in number_pairs)
 
 
 def _is_set_apart_on(page: PdfPage, middle: float, leading: float) -> bool:
-    """Return True if the outermost line of *page* at this height is set apart, too."""
+    """Return True if the first or last row of *page* is at *middle*, and far from the next by the usual *leading*.
+
+    Both are in points.
+    """
     rows = [page.lines[row[0]].middle for row in _rows(page.lines)]
     edges = [(rows[0], rows[1]), (rows[-1], rows[-2])] if len(rows) > 1 else []
     return any(
-        abs(outer - middle) < _SAME_HEIGHT and abs(outer - inner) >= _SET_APART_RUNNING_HEADS * leading
+        abs(outer - middle) < _HEIGHT_TOLERANCE and abs(outer - inner) >= _LEAST_HEAD_DISTANCE * leading
         for outer, inner in edges
     )
 
 
-_SAME_FONT = 0.07
-_SET_APART = 1.2  # times the leading of a page
+_FONT_TOLERANCE = 0.07
+_LEAST_NOTE_DISTANCE = 1.2  # times the leading of a page
 _LAST_DIGITS = re.compile(r"[0-9]{1,12}[,;)]|[0-9]{5}")  # not the mark of a note
 _REST_CHARS = 80
 _BETWEEN_FRAGMENTS = re.compile(rf"[\s{LINE_END_HYPHEN}-]*")
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
-    """A part of the text of a page, in order."""
+class PagePart:
+    """A part of the text of *page*: the text in *spans*, ranges of offsets in order."""
 
     page: PdfPage
     spans: tuple[tuple[int, int], ...]
@@ -128,62 +132,62 @@ class Part:
         return "".join(self.page.text[start:end] for start, end in self.spans)
 
     def offset_in_part(self, offset: int) -> int | None:
-        """Return the offset in this text of an offset in the page's text; None if it is outside."""
-        done = 0
+        """Return the offset in this part of *offset* in the text of the page; None if outside."""
+        length = 0
         for start, end in self.spans:
             if start <= offset <= end:
-                return done + offset - start
-            done += end - start
+                return length + offset - start
+            length += end - start
         return None
 
     @property
-    def sizes(self) -> list[float]:
-        """The font sizes of its lines, as far as they are known."""
-        sizes = zip(self.page.lines, self.page.font_sizes, strict=False)
-        return [size for line, size in sizes if self.offset_in_part(line.start) is not None]
+    def font_sizes(self) -> list[float]:
+        """The font sizes of its lines; empty if the page has none."""
+        lines_with_sizes = zip(self.page.lines, self.page.font_sizes, strict=False)
+        return [size for line, size in lines_with_sizes if self.offset_in_part(line.start) is not None]
 
 
 def blocks_of(pages: Sequence[PdfPage]) -> Iterator[Block]:
     """Yield the blocks of all *pages*, in order: text, separated heads and notes, comments, and links."""
-    numbers = count(1)
-    run: list[Part] = []
-    aside: list[Part] = []
+    link_numbers = count(1)
+    joined_parts: list[PagePart] = []
+    separate_parts: list[PagePart] = []
     neighbours = zip([None, *pages], pages, [*pages[1:], None], strict=False)
-    for before, page, after in neighbours:
-        body, others = _whole(page), []
-        if run or page.may_go_on:
+    for previous_page, page, next_page in neighbours:
+        body, other_parts = _whole_part(page), []
+        if joined_parts or page.may_continue:
             # A row of a table is not a running head.
-            running = running_lines(page, before, after) if not page.has_cells else frozenset()
-            others = [_part(page, [index]) for index in sorted(running)]
-            body = _part(page, [at for at in range(len(page.lines)) if at not in running])
-        note = _continued_note(run[-1], body) if run else None
+            running_indexes = running_lines(page, previous_page, next_page) if not page.has_cells else frozenset()
+            other_parts = [_part_of_lines(page, [index]) for index in sorted(running_indexes)]
+            body = _part_of_lines(page, [index for index in range(len(page.lines)) if index not in running_indexes])
+        note = _continued_note(joined_parts[-1], body) if joined_parts else None
         if note is not None:
             end = note.spans[0][0]
-            rest = ((first, min(last, end)) for first, last in body.spans if first < end)
-            others.append(Part(page, tuple(rest)))
+            rest = ((start, min(stop, end)) for start, stop in body.spans if start < end)
+            other_parts.append(PagePart(page, tuple(rest)))
             body = note
-        if run and not _may_continue(run[-1], body):
-            yield from _blocks(run, aside, numbers)
-            run, aside = [], []
-        opens = page.may_go_on and is_open(body.text)
-        if not (run or opens):
-            yield from _blocks([_whole(page)], [], numbers)
+        if joined_parts and not _may_continue(joined_parts[-1], body):
+            yield from _blocks(joined_parts, separate_parts, link_numbers)
+            joined_parts, separate_parts = [], []
+        is_open_at_end = page.may_continue and is_open(body.text)
+        if not (joined_parts or is_open_at_end):
+            yield from _blocks([_whole_part(page)], [], link_numbers)
             continue
-        run.append(body)
-        aside += others
-        if not opens:
-            yield from _blocks(run, aside, numbers)
-            run, aside = [], []
-    if run:
-        yield from _blocks(run, aside, numbers)
+        joined_parts.append(body)
+        separate_parts += other_parts
+        if not is_open_at_end:
+            yield from _blocks(joined_parts, separate_parts, link_numbers)
+            joined_parts, separate_parts = [], []
+    if joined_parts:
+        yield from _blocks(joined_parts, separate_parts, link_numbers)
 
 
-def _whole(page: PdfPage) -> Part:
-    return Part(page, ((0, len(page.text)),))
+def _whole_part(page: PdfPage) -> PagePart:
+    return PagePart(page, ((0, len(page.text)),))
 
 
-def _part(page: PdfPage, indexes: Sequence[int]) -> Part:
-    """Return the lines with these *indexes* (in order), with the line breaks between consecutive ones."""
+def _part_of_lines(page: PdfPage, indexes: Sequence[int]) -> PagePart:
+    """Return the part of *page* with the lines of *indexes* (in order) and the breaks between consecutive lines."""
     spans: list[tuple[int, int]] = []
     starts = [*(line.start for line in page.lines), len(page.text)]
     for index in indexes:
@@ -195,23 +199,24 @@ def _part(page: PdfPage, indexes: Sequence[int]) -> Part:
     if spans:
         start, end = spans[-1]
         spans[-1] = (start, start + len(page.text[start:end].rstrip()))
-    return Part(page, tuple(spans))
+    return PagePart(page, tuple(spans))
 
 
-def _continued_note(part: Part, body: Part) -> Part | None:
-    """Return the end of *body*, from a note that continues from the page before; None if there is none.
+def _continued_note(part: PagePart, body: PagePart) -> PagePart | None:
+    """Return the end of *body*, from the footnote that continues *part*, of the page before; None if there is none.
 
-    Notes are set apart from the text of a page; this one begins with the possible rest of the name in *part*.
+    White space separates it from the text above, and it begins with the possible rest of an ARK.
     """
     lines, text = body.page.lines, body.page.text
     indexes = [index for index, line in enumerate(lines) if body.offset_in_part(line.start) is not None]
     if not indexes or not is_open(part.text) or _may_begin_with_rest(text, lines[indexes[0]].start):
         return None
-    steps = [above - below for above, below in pairwise(lines[index].bottom for index in indexes)]
-    leading = median([step for step in steps if step > 0] or [0.0])
-    for at in range(len(steps), 0, -1):
-        if steps[at - 1] > _SET_APART * leading > 0 and _may_begin_with_rest(text, lines[indexes[at]].start):
-            return _part(body.page, indexes[at:])
+    line_distances = [above - below for above, below in pairwise(lines[index].bottom for index in indexes)]
+    leading = median([distance for distance in line_distances if distance > 0] or [0.0])
+    for position in range(len(line_distances), 0, -1):
+        start = lines[indexes[position]].start
+        if line_distances[position - 1] > _LEAST_NOTE_DISTANCE * leading > 0 and _may_begin_with_rest(text, start):
+            return _part_of_lines(body.page, indexes[position:])
     return None
 
 
@@ -220,53 +225,57 @@ def _may_begin_with_rest(text: str, start: int) -> bool:
     return _LAST_DIGITS.match(line) is not None or may_be_rest(line)
 
 
-def _may_continue(part: Part, following: Part) -> bool:
+def _may_continue(part: PagePart, following: PagePart) -> bool:
     """Return True if the end of *part* may continue in *following*, on the next page."""
     if following.page.number != part.page.number + 1:
         return False
-    size, next_size = (part.sizes or [0.0])[-1], (following.sizes or [0.0])[0]
-    return abs(size - next_size) <= _SAME_FONT * size and may_continue(part.text, following.text)
+    size, next_size = (part.font_sizes or [0.0])[-1], (following.font_sizes or [0.0])[0]
+    return abs(size - next_size) <= _FONT_TOLERANCE * size and may_continue(part.text, following.text)
 
 
-def _citations(page: PdfPage) -> list[Link]:
-    """Return the links of a page, with annotations of one URI over continuous text merged.
-
-    Links that can't hold an ARK are merged by their URI alone.
-    """
-    citations: list[Link] = []
-    last_of_uri: dict[str, int] = {}
+def _merged_links(page: PdfPage) -> list[Link]:
+    """Return the links of *page*; annotations of one URI are one link if their texts are continuous, or empty."""
+    links: list[Link] = []
+    last_index_of_uri: dict[str, int] = {}
     for link in page.links:
-        at = last_of_uri.get(link.uri)
-        if at is None or not _is_continuous(page.text, citations[at].ranges, link.ranges):
-            last_of_uri[link.uri] = len(citations)
-            citations.append(link)
+        index = last_index_of_uri.get(link.uri)
+        if index is None or not _is_continuous(page.text, links[index].ranges, link.ranges):
+            last_index_of_uri[link.uri] = len(links)
+            links.append(link)
         else:
-            citations[at] = citations[at]._replace(ranges=citations[at].ranges + link.ranges)
-    return citations
+            links[index] = links[index]._replace(ranges=links[index].ranges + link.ranges)
+    return links
 
 
-def _is_continuous(text: str, ranges: Sequence[tuple[int, int]], more: Sequence[tuple[int, int]]) -> bool:
-    """Return True if the text under one annotation continues under another, or if either has no text."""
-    if not ranges or not more:
+def _is_continuous(text: str, ranges: Sequence[tuple[int, int]], next_ranges: Sequence[tuple[int, int]]) -> bool:
+    """Return True if *text* at the *ranges* of an annotation continues at *next_ranges*, or if either is empty."""
+    if not ranges or not next_ranges:
         return True
-    return ranges[-1][1] <= more[0][0] and bool(_BETWEEN_FRAGMENTS.fullmatch(text, ranges[-1][1], more[0][0]))
+    return ranges[-1][1] <= next_ranges[0][0] and bool(
+        _BETWEEN_FRAGMENTS.fullmatch(text, ranges[-1][1], next_ranges[0][0])
+    )
 
 
-def _blocks(run: Sequence[Part], aside: Sequence[Part], numbers: Iterator[int]) -> Iterator[Block]:
-    """Yield one block for the text of the *run*, one for each part *aside*, then comments and links."""
-    texts = [_Text(run), *(_Text([part]) for part in aside)]
+def _blocks(
+    joined_parts: Sequence[PagePart], separate_parts: Sequence[PagePart], link_numbers: Iterator[int]
+) -> Iterator[Block]:
+    """Yield one block for all *joined_parts*, one for each of *separate_parts*, then comments and links of their pages.
+
+    *link_numbers* gives the next unused numbers of links.
+    """
+    texts = [_Text(joined_parts), *(_Text([part]) for part in separate_parts)]
     targets: list[Block] = []
-    for page in (part.page for part in run):
+    for page in (part.page for part in joined_parts):
         targets += [Block(text, page=page.number, place=kind) for kind, text in page.comments]
-        for cited in _citations(page):
-            link, is_new = None, True
-            for text in texts if cited.ranges else ():
-                ranges = text.ranges(page, cited)
+        for link in _merged_links(page):
+            number, is_new = None, True
+            for text in texts if link.ranges else ():
+                ranges = text.ranges_of(page, link)
                 if ranges:
-                    link, is_new = text.add_link(cited.uri, ranges, numbers)
+                    number, is_new = text.add_link(link.uri, ranges, link_numbers)
                     break
             if is_new:
-                targets.append(Block(cited.uri, Role.LINK_ANNOTATION, page.number, cited.place, link=link))
+                targets.append(Block(link.uri, Role.LINK_ANNOTATION, page.number, link.place, link=number))
     yield from (text.block() for text in texts if text.text.strip())
     yield from targets
 
@@ -274,8 +283,8 @@ def _blocks(run: Sequence[Part], aside: Sequence[Part], numbers: Iterator[int]) 
 class _Text:
     """A text block under construction, from the parts of one page or of several joined pages."""
 
-    def __init__(self, parts: Sequence[Part]) -> None:
-        self._parts: dict[int, tuple[Part, int]] = {}
+    def __init__(self, parts: Sequence[PagePart]) -> None:
+        self._parts: dict[int, tuple[PagePart, int]] = {}
         self._anchors: list[Anchor] = []
         self._last_of_uri: dict[str, Anchor] = {}
         pieces: list[str] = []
@@ -289,38 +298,42 @@ class _Text:
             length += len(pieces[-1])
         self.text = "".join(pieces)
 
-    def ranges(self, page: PdfPage, cited: Link) -> list[tuple[int, int]]:
-        """Return the ranges in this text of a link on *page*; empty if the link is elsewhere."""
+    def ranges_of(self, page: PdfPage, link: Link) -> list[tuple[int, int]]:
+        """Return the ranges in this text of *link*, on *page*; empty if another text has the link."""
         if page.number not in self._parts:
             return []
-        part, base = self._parts[page.number]
-        moved = ((part.offset_in_part(start), part.offset_in_part(end)) for start, end in cited.ranges)
-        return [(base + start, base + end) for start, end in moved if start is not None and end is not None]
+        part, part_start = self._parts[page.number]
+        part_ranges = ((part.offset_in_part(start), part.offset_in_part(end)) for start, end in link.ranges)
+        return [
+            (part_start + start, part_start + end)
+            for start, end in part_ranges
+            if start is not None and end is not None
+        ]
 
-    def add_link(self, uri: str, ranges: Sequence[tuple[int, int]], numbers: Iterator[int]) -> tuple[int, bool]:
-        """Add a link over *ranges* of this text; return its number, and False if it continues from the page before."""
-        last = self._last_of_uri.get(uri)
-        goes_on = last is not None and _is_continuous(self.text, [(last.start, last.end)], ranges)
-        number = last.link if last is not None and goes_on else next(numbers)
+    def add_link(self, uri: str, ranges: Sequence[tuple[int, int]], link_numbers: Iterator[int]) -> tuple[int, bool]:
+        """Add a link over *ranges* of this text; return its number, and False if it continues an earlier link."""
+        anchor = self._last_of_uri.get(uri)
+        is_continued = anchor is not None and _is_continuous(self.text, [(anchor.start, anchor.end)], ranges)
+        number = anchor.link if anchor is not None and is_continued else next(link_numbers)
         self._anchors += [Anchor(start, end, number) for start, end in ranges]
         self._last_of_uri[uri] = self._anchors[-1]
-        return number, not goes_on
+        return number, not is_continued
 
     def block(self) -> Block:
         """Return the text as a block, with its geometry."""
         line_slack: list[tuple[int, float]] = []
         seams: list[int] = []
-        for part, start in self._parts.values():
-            seams += [start + at for at in map(part.offset_in_part, part.page.seams) if at is not None]
-            moved = ((part.offset_in_part(offset), chars) for offset, chars in part.page.line_slack)
-            line_slack += [(start + offset, chars) for offset, chars in moved if offset is not None]
-        first, *further = self._parts.items()
+        for part, part_start in self._parts.values():
+            seams += [part_start + offset for offset in map(part.offset_in_part, part.page.seams) if offset is not None]
+            part_slack = ((part.offset_in_part(offset), chars) for offset, chars in part.page.line_slack)
+            line_slack += [(part_start + offset, chars) for offset, chars in part_slack if offset is not None]
+        first_part, *further_parts = self._parts.items()
         return Block(
             self.text,
-            page=first[0],
+            page=first_part[0],
             anchors=tuple(sorted(self._anchors, key=lambda anchor: anchor.start)),
             line_slack=tuple(line_slack),
             seams=tuple(seams),
-            page_breaks=tuple(start for _, (_, start) in further),
+            page_breaks=tuple(part_start for _, (_, part_start) in further_parts),
             is_recognized=any(part.page.is_recognized for part, _ in self._parts.values()),
         )

@@ -21,6 +21,7 @@ from extractors.mentions.open_ends import open_lines
 from extractors.mentions.possible_labels import may_hold_ark
 from extractors.model.decoding import decode
 from extractors.readers.pdf.geometry import (
+    SLACK,
     ZERO_WIDTH_SPACE,
     Box,
     Glyphs,
@@ -28,7 +29,7 @@ from extractors.readers.pdf.geometry import (
     Lines,
     Rows,
     is_right_to_left,
-    line_at,
+    line_index_at,
     line_slack_of,
     lines_of,
     order_text,
@@ -45,12 +46,12 @@ _COMMENT_KEYS = {b"Contents": "comment", b"V": "field"}
 
 
 class Link(NamedTuple):
-    """A link annotation: a link over several lines has one for each, each with the whole URI."""
+    """A link annotation; a link over several lines has an annotation with the whole URI for each line."""
 
     uri: str
     box: Box | None
     ranges: tuple[tuple[int, int], ...]
-    """The text under it, if known."""
+    """The ranges of the page's text under it; empty if not determined."""
 
     @property
     def place(self) -> str:
@@ -69,21 +70,21 @@ def links_of(document: PdfDocument, page: PdfiumPage) -> Iterator[Link]:
             size = pdfium.FPDFAction_GetURIPath(document, action, None, 0)
             buffer = ctypes.create_string_buffer(size)
             pdfium.FPDFAction_GetURIPath(document, action, buffer, size)
-            written: bytes = buffer.raw[: size - 1]
+            raw_uri: bytes = buffer.raw[: size - 1]
             # ASCII by the standard; UTF-8, UTF-16 or windows-1252 in practice.
-            uri = written.decode("ascii") if written.isascii() and b"\0" not in written else decode(written).text
+            uri = raw_uri.decode("ascii") if raw_uri.isascii() and b"\0" not in raw_uri else decode(raw_uri).text
             if pdfium.FPDFLink_GetAnnotRect(link, corners):
                 box = Box(corners.left, corners.bottom, corners.right, corners.top)
         yield Link(uri, box, ())
 
 
-def comments_of(page: PdfiumPage, links: int) -> Iterator[tuple[str, str]]:
-    """Yield kind and text of annotations other than the page's *links* (their number): comments and form values.
+def comments_of(page: PdfiumPage, link_count: int) -> Iterator[tuple[str, str]]:
+    """Yield kind (``comment``, ``field``) and text of annotations other than the *link_count* links of *page*.
 
     A form value may be that of the field's parent (ISO 32000-2, 12.7.4), which PDFium finds with a form environment.
     """
     count = pdfium.FPDFPage_GetAnnotCount(page)
-    if count <= links:
+    if count <= link_count:
         return
     for index in range(min(count, _MOST_COMMENTS)):
         annotation = pdfium.FPDFPage_GetAnnot(page, index)
@@ -91,27 +92,26 @@ def comments_of(page: PdfiumPage, links: int) -> Iterator[tuple[str, str]]:
             continue
         try:
             for key, kind in _COMMENT_KEYS.items():
-                text = _string(partial(pdfium.FPDFAnnot_GetStringValue, annotation, key))
+                text = _read_string(partial(pdfium.FPDFAnnot_GetStringValue, annotation, key))
                 if not text and kind == "field" and page.formenv is not None:
-                    text = _string(partial(pdfium.FPDFAnnot_GetFormFieldValue, page.formenv, annotation))
+                    text = _read_string(partial(pdfium.FPDFAnnot_GetFormFieldValue, page.formenv, annotation))
                 if text:
                     yield kind, text
         finally:
             pdfium.FPDFPage_CloseAnnot(annotation)
 
 
-def _string(get: Callable[[Any, int], int]) -> str:
-    """Return the text that PDFium writes into a buffer of a size, both given to *get*."""
-    size = get(None, 0)
+def _read_string(fill_buffer: Callable[[Any, int], int]) -> str:
+    """Return the text that *fill_buffer*, given a buffer and its size, writes there; it returns the size needed."""
+    size = fill_buffer(None, 0)
     buffer = (ctypes.c_ushort * (size // 2 + 1))()
-    get(buffer, size)
+    fill_buffer(buffer, size)
     return bytes(buffer)[: max(0, size - 2)].decode("utf-16-le", "ignore").strip()
 
 
 # The cells of tables on a PDF page: the line after a cell's last line is in another cell, where no name continues.
 
 
-_SLACK = 1.0  # points
 _WIDE_GAP = 1.2  # heights of the font: wider than any blank in a line, even in narrow justified columns
 _MARK_GAP = 0.5  # heights of the font: the maximum distance of a raised mark
 _CHAR_WIDTH = 0.5  # of the height of the font, at least, because lines of narrow letters end before a wide one
@@ -120,7 +120,7 @@ _FEWEST_LINES = 3  # with one left edge, for their right edge to be known
 
 
 class _LineCell(NamedTuple):
-    """The part of a line in one cell."""
+    """The part of a line in one cell, with offsets in the text, and edges in points."""
 
     start: int
     end: int
@@ -129,74 +129,88 @@ class _LineCell(NamedTuple):
 
 
 def is_table_like(lines: Lines) -> bool:
-    """Return True if the text repeatedly returns to the left and down, from the end of a row to the next.
+    """Return True if successive *lines* are repeatedly lower and wholly at the left, as at the end of a table's row.
 
     Columns of running text don't do this.
     """
-    returns = (
-        line.right <= last.left + _SLACK and line.bottom < last.bottom - _SLACK for last, line in pairwise(lines)
+    line_returns = (
+        line.right <= previous_line.left + SLACK and line.bottom < previous_line.bottom - SLACK
+        for previous_line, line in pairwise(lines)
     )
-    return sum(returns) >= _FEWEST_RETURNS
+    return sum(line_returns) >= _FEWEST_RETURNS
 
 
 class CellTable:
-    """The cells of a page with a table, around the *wanted* lines."""
+    """The cells of a page with a table, in and after the lines whose *is_wanted* is True."""
 
-    def __init__(self, text: str, lines: Lines, glyphs: Glyphs, wanted: Sequence[bool]) -> None:
+    def __init__(self, text: str, lines: Lines, glyphs: Glyphs, is_wanted: Sequence[bool]) -> None:
         self._text = text
         self._lines = lines
         self._glyphs = glyphs
-        self._wanted = [index for index, is_wanted in enumerate(wanted) if is_wanted]
-        near = sorted(
-            {near_index for index in self._wanted for near_index in (index, index + 1) if near_index < len(lines)}
+        self._wanted_indexes = [index for index, flag in enumerate(is_wanted) if flag]
+        near_indexes = sorted(
+            {
+                near_index
+                for index in self._wanted_indexes
+                for near_index in (index, index + 1)
+                if near_index < len(lines)
+            }
         )
-        self._cells = {index: self._cells_of(lines[index]) for index in near}
+        self._cells = {index: self._cells_of(lines[index]) for index in near_indexes}
 
     def has_cells_beside(self) -> bool:
         """Return True if the text after one of the wanted lines is in another cell."""
-        return any(index + 1 in self._cells and self._is_elsewhere(index, index + 1) for index in self._wanted)
+        return any(
+            index + 1 in self._cells and self._is_in_other_cell(index, index + 1) for index in self._wanted_indexes
+        )
 
     def line_slack(self) -> tuple[tuple[int, float], ...]:
-        """Return, for the wanted lines, the offset of the end and how many more characters fit in the cell."""
-        rights: dict[int, list[float]] = {}
+        """Return, for the wanted lines, the offset of the end and the free space in their last cell, in characters."""
+        right_edges: dict[int, list[float]] = {}
         for cells in self._cells.values():
             for cell in cells:
-                rights.setdefault(round(cell.left), []).append(cell.right)
+                right_edges.setdefault(round(cell.left), []).append(cell.right)
         line_slack = []
-        for index in self._wanted:
+        for index in self._wanted_indexes:
             cell = self._cells[index][-1]
-            alike = [right for left in (-1, 0, 1) for right in rights.get(round(cell.left) + left, ())]
-            if len(alike) >= _FEWEST_LINES and cell.right > cell.left:
+            similar_edges = [edge for left in (-1, 0, 1) for edge in right_edges.get(round(cell.left) + left, ())]
+            if len(similar_edges) >= _FEWEST_LINES and cell.right > cell.left:
                 width = max((cell.right - cell.left) / (cell.end - cell.start), _CHAR_WIDTH * self._lines[index].height)
                 # The right edge of the column, ignoring a line that reaches into the next cell.
-                ordered = sorted(alike, reverse=True)
-                near = (right for right, third in zip(ordered, ordered[2:], strict=False) if right - third < 2 * width)
-                line_slack.append((cell.end, round((next(near, ordered[0]) - cell.right) / width, 2)))
+                sorted_edges = sorted(similar_edges, reverse=True)
+                near_edges = (
+                    edge
+                    for edge, third_edge in zip(sorted_edges, sorted_edges[2:], strict=False)
+                    if edge - third_edge < 2 * width
+                )
+                line_slack.append((cell.end, round((next(near_edges, sorted_edges[0]) - cell.right) / width, 2)))
         return tuple(line_slack)
 
-    def _is_elsewhere(self, index: int, following: int) -> bool:
-        """Return True if line *following* is next to line *index*, not below it."""
-        cell, after = self._cells[index][-1], self._cells[following][0]
-        if after.right <= cell.left + _SLACK:
+    def _is_in_other_cell(self, index: int, next_index: int) -> bool:
+        """Return True if line *next_index* is at the side of the last cell of line *index*, not below it."""
+        cell, next_cell = self._cells[index][-1], self._cells[next_index][0]
+        if next_cell.right <= cell.left + SLACK:
             return True
         height = self._lines[index].height
-        is_beside = abs(self._lines[index].middle - self._lines[following].middle) < height
-        return after.left >= cell.right - _SLACK and not (is_beside and after.left - cell.right < _MARK_GAP * height)
+        is_beside = abs(self._lines[index].middle - self._lines[next_index].middle) < height
+        return next_cell.left >= cell.right - SLACK and not (
+            is_beside and next_cell.left - cell.right < _MARK_GAP * height
+        )
 
     def _cells_of(self, line: Line) -> list[_LineCell]:
-        """Return the parts of *line*, separated by more space than a blank."""
-        blanks = [at for at in range(line.start + 1, line.end - 1) if self._text[at] == " "]
-        rights = self._glyphs.boxes(at - 1 for at in blanks)
-        lefts = self._glyphs.boxes(at + 1 for at in blanks)
+        """Return the parts of *line* between gaps that are wider than any blank."""
+        blanks = [blank for blank in range(line.start + 1, line.end - 1) if self._text[blank] == " "]
+        previous_boxes = self._glyphs.boxes(blank - 1 for blank in blanks)
+        next_boxes = self._glyphs.boxes(blank + 1 for blank in blanks)
         cells, start, left = [], line.start, line.left
-        for at, before, after in zip(blanks, rights, lefts, strict=True):
-            if after.left - before.right > _WIDE_GAP * line.height:
-                cells.append(_LineCell(start, at, left, before.right))
-                start, left = at + 1, after.left
+        for blank, previous_box, next_box in zip(blanks, previous_boxes, next_boxes, strict=True):
+            if next_box.left - previous_box.right > _WIDE_GAP * line.height:
+                cells.append(_LineCell(start, blank, left, previous_box.right))
+                start, left = blank + 1, next_box.left
         return [*cells, _LineCell(start, line.end, left, line.right)]
 
 
-Part = TypeVar("Part")
+Result = TypeVar("Result")
 
 #: The possible end of a label: its k, before a colon in any spelling.
 _LABEL = regex.compile(r"[kK\uFF2B\uFF4B](?=[^\p{L}\p{N}]{0,8}?(?:[:\uFF1A]|%3[aA]))")
@@ -210,12 +224,12 @@ _MOST_LABELS = 2_000
 #: Common words in the languages of most documents that cite ARKs.
 _COMMON_WORD = re.compile(r"\b(?:and|d[aei]|de[nrst]|e[lnt]|i[nst]|l[aei]|l[eo]s|o[fn]|que|the|to|und)\b")
 _COMMON_SHARE = 0.03
-_SAMPLE = 200  # characters
+_SAMPLE_CHARS = 200
 
 _FIRST_OBJECTS = 100
 _MOST_STROKES = 500
 #: Points: a drawn underscore.
-_THIN, _SHORT = 1.5, 8
+_MOST_STROKE_HEIGHT, _MOST_STROKE_WIDTH = 1.5, 8
 MOST_OBJECTS = 300_000
 MOST_CHARS = 2_000_000
 
@@ -234,15 +248,17 @@ class PdfPage:
     comments: tuple[tuple[str, str], ...] = ()
     """Kind and text of other annotations."""
     lines: Lines = ()
-    """Only where they matter: around labels, and after a page that may continue."""
+    """The lines, if the page has a label or may continue, or follows a page that may continue; else empty."""
     line_slack: tuple[tuple[int, float], ...] = ()
+    """As `Block.line_slack`."""
     has_cells: bool = False
     """True if the text near a label continues in another cell of a table."""
     seams: tuple[int, ...] = ()
     """Offsets of corrected or doubtful spaces."""
     font_sizes: tuple[float, ...] = ()
     """For each line, if this page or the page before it may continue on the next."""
-    may_go_on: bool = False
+    may_continue: bool = False
+    """True if an ARK at its end may continue on the next page."""
     is_recognized: bool = False
     """True if its text is invisible over a picture, as text recognition (OCR) puts it there."""
     is_picture: bool = False
@@ -254,12 +270,12 @@ class PdfPage:
 
 
 def without_geometry(page: PdfPage) -> PdfPage:
-    """Return *page* without geometry."""
+    """Return *page* with its text, link targets and comments only."""
     return PdfPage(page.number, page.text, tuple(link._replace(ranges=()) for link in page.links), page.comments)
 
 
-def attempt(faults: list[str], name: str, work: Callable[[], Part], without: Part) -> Part:
-    """Return the result of *work*; if it fails, add the failure to *faults* and return *without*.
+def attempt(faults: list[str], name: str, work: Callable[[], Result], fallback: Result) -> Result:
+    """Return the result of *work*; if it fails, add a message with its *name* to *faults* and return *fallback*.
 
     A fault in one part of a document must not affect the others. Raises `PageTooLarge` and MemoryError.
     """
@@ -269,11 +285,11 @@ def attempt(faults: list[str], name: str, work: Callable[[], Part], without: Par
         raise
     except Exception as error:
         faults.append(f"{name}: {type(error).__name__}")
-        return without
+        return fallback
 
 
-def read_page(document: PdfDocument, number: int, *, continues: bool) -> PdfPage:
-    """Return the page with this *number*, from 1; *continues* is True if the page before it may continue on it.
+def read_page(document: PdfDocument, number: int, *, is_continuation: bool) -> PdfPage:
+    """Return the page with this *number*, from 1; *is_continuation* is True if the previous page may continue there.
 
     Raises errors of PDFium and its bindings for a page that can't be opened, and `PageTooLarge`.
     """
@@ -281,50 +297,57 @@ def read_page(document: PdfDocument, number: int, *, continues: bool) -> PdfPage
     with closing(document[number - 1]) as page:
         if pdfium.FPDFPage_CountObjects(page) > MOST_OBJECTS:
             raise PageTooLarge(f"more than {MOST_OBJECTS} objects")
-        nothing: list[Link] = []
-        annotations = attempt(faults, "links", lambda: list(links_of(document, page)), nothing)
-        none: list[tuple[str, str]] = []
-        comments = attempt(faults, "comments", lambda: list(comments_of(page, len(annotations))), none)
+        no_links: list[Link] = []
+        annotations = attempt(faults, "links", lambda: list(links_of(document, page)), no_links)
+        no_comments: list[tuple[str, str]] = []
+        comments = attempt(faults, "comments", lambda: list(comments_of(page, len(annotations))), no_comments)
         links = tuple(link for link in annotations if link.uri.strip())
-        read = PdfPage(number, "", links, tuple(comments))
-        read = attempt(faults, "text", lambda: _with_text(page, read, faults, continues=continues), read)
-    return replace(read, faults=tuple(faults))
+        pdf_page = PdfPage(number, "", links, tuple(comments))
+        pdf_page = attempt(
+            faults, "text", lambda: _with_text(page, pdf_page, faults, is_continuation=is_continuation), pdf_page
+        )
+    return replace(pdf_page, faults=tuple(faults))
 
 
-def _with_text(page: PdfiumPage, read: PdfPage, faults: list[str], *, continues: bool) -> PdfPage:
-    """Return *read* with its text, and with geometry if it may matter and is available."""
+def _with_text(page: PdfiumPage, pdf_page: PdfPage, faults: list[str], *, is_continuation: bool) -> PdfPage:
+    """Return *pdf_page* with its text, and with geometry if this may matter and is available.
+
+    *is_continuation* is that of `read_page`. Failures are added to *faults*.
+    """
     with closing(page.get_textpage()) as text_page:
-        text = _text(text_page)
+        text = _all_text(text_page)
         is_picture = not text.strip() and not all(is_text for _, is_text in _first_objects(page))
-        read = replace(read, text=text, is_picture=is_picture, is_garbled=_is_garbled(text, text_page))
+        pdf_page = replace(pdf_page, text=text, is_picture=is_picture, is_garbled=_is_garbled(text, text_page))
         if is_right_to_left(text):
-            return attempt(faults, "geometry", lambda: _from_right_to_left(read, text_page), read)
+            return attempt(faults, "geometry", lambda: _right_to_left_page(pdf_page, text_page), pdf_page)
         open_ends = open_lines(text)
         labels = _labels_in(text)
-        ark_links = {link.uri for link in read.links if may_hold_ark(link.uri)}
-        if not (labels or ark_links or continues or open_ends):
-            return read
-        read = replace(read, is_recognized=_is_invisible(page))
+        ark_links = {link.uri for link in pdf_page.links if may_hold_ark(link.uri)}
+        if not (labels or ark_links or is_continuation or open_ends):
+            return pdf_page
+        pdf_page = replace(pdf_page, is_recognized=_is_invisible(page))
 
         def with_geometry() -> PdfPage:
             glyphs = Glyphs.from_page(text_page, text)
             if glyphs is None:
-                return read
-            glyphs.look_for_turns(labels)
-            shown, glyphs = in_reading_order(text, labels, glyphs)
-            lines = lines_of(shown, glyphs)
+                return pdf_page
+            glyphs.find_turns(labels)
+            ordered_text, glyphs = in_reading_order(text, labels, glyphs)
+            lines = lines_of(ordered_text, glyphs)
             if ZERO_WIDTH_SPACE in text:
-                shown = without_false_breaks(shown, lines)
-                lines = lines_of(shown, glyphs)
-            labels_shown = labels if shown is text else _labels_in(shown)
-            if labels_shown:
-                shown = with_drawn_underscores(shown, labels_shown, lines, glyphs, _short_strokes(page))
-            may_go_on = any(_may_end(lines, after) for after in open_ends)
-            sizes = tuple(glyphs.font_size(line.start) for line in lines) if continues or may_go_on else ()
-            placed = replace(read, text=shown, lines=lines, font_sizes=sizes, may_go_on=may_go_on)
-            return _with_geometry(placed, labels_shown, ark_links, glyphs)
+                ordered_text = without_false_breaks(ordered_text, lines)
+                lines = lines_of(ordered_text, glyphs)
+            ordered_labels = labels if ordered_text is text else _labels_in(ordered_text)
+            if ordered_labels:
+                ordered_text = with_drawn_underscores(ordered_text, ordered_labels, lines, glyphs, _short_strokes(page))
+            may_continue = any(_may_text_end(lines, line_count) for line_count in open_ends)
+            sizes = tuple(glyphs.font_size(line.start) for line in lines) if is_continuation or may_continue else ()
+            page_with_lines = replace(
+                pdf_page, text=ordered_text, lines=lines, font_sizes=sizes, may_continue=may_continue
+            )
+            return _with_geometry(page_with_lines, ordered_labels, ark_links, glyphs)
 
-        return attempt(faults, "geometry", with_geometry, read)
+        return attempt(faults, "geometry", with_geometry, pdf_page)
 
 
 def _labels_in(text: str) -> list[int]:
@@ -338,38 +361,38 @@ def _is_garbled(text: str, text_page: PdfTextPage) -> bool:
     """
     if len(_COMMON_WORD.findall(text)) > _COMMON_SHARE * len(text.split()) or _LABEL.search(text):
         return False
-    sample = range(0, text_page.count_chars(), 1 + text_page.count_chars() // _SAMPLE)
+    sample = range(0, text_page.count_chars(), 1 + text_page.count_chars() // _SAMPLE_CHARS)
     unmapped = sum(pdfium.FPDFText_HasUnicodeMapError(text_page, index) == 1 for index in sample)
     return bool(2 * unmapped > len(sample))
 
 
-def _from_right_to_left(read: PdfPage, text_page: PdfTextPage) -> PdfPage:
-    """Return *read* with its text in reading order, from right to left."""
-    glyphs = Glyphs.from_page(text_page, read.text)
+def _right_to_left_page(pdf_page: PdfPage, text_page: PdfTextPage) -> PdfPage:
+    """Return *pdf_page* with its text in reading order, from right to left."""
+    glyphs = Glyphs.from_page(text_page, pdf_page.text)
     if glyphs is None:
-        return read
-    in_order = order_text(read.text, lines_of(read.text, glyphs), glyphs)
-    links = (link._replace(ranges=in_order.under(link.box)) if link.box else link for link in read.links)
-    return replace(read, text=in_order.text, line_slack=in_order.line_slack, links=tuple(links))
+        return pdf_page
+    ordered_text = order_text(pdf_page.text, lines_of(pdf_page.text, glyphs), glyphs)
+    links = (link._replace(ranges=ordered_text.ranges_under(link.box)) if link.box else link for link in pdf_page.links)
+    return replace(pdf_page, text=ordered_text.text, line_slack=ordered_text.line_slack, links=tuple(links))
 
 
 def _first_objects(page: PdfiumPage) -> Iterator[tuple[Any, bool]]:
     """Yield the first objects of a page, each with True if it is text."""
     for index in range(min(pdfium.FPDFPage_CountObjects(page), _FIRST_OBJECTS)):
-        drawn = pdfium.FPDFPage_GetObject(page, index)
-        yield drawn, pdfium.FPDFPageObj_GetType(drawn) == pdfium.FPDF_PAGEOBJ_TEXT
+        page_object = pdfium.FPDFPage_GetObject(page, index)
+        yield page_object, pdfium.FPDFPageObj_GetType(page_object) == pdfium.FPDF_PAGEOBJ_TEXT
 
 
 def _short_strokes(page: PdfiumPage) -> list[Box]:
-    """Return the boxes of the first thin lines that are as short as a letter, from the lowest."""
+    """Return the boxes of thin drawn lines of the length of a letter, from the lowest, up to a limit."""
     strokes: list[Box] = []
     edges = tuple(ctypes.c_float() for _ in range(4))
     for index in range(pdfium.FPDFPage_CountObjects(page)):
-        drawn = pdfium.FPDFPage_GetObject(page, index)
-        if pdfium.FPDFPageObj_GetType(drawn) == pdfium.FPDF_PAGEOBJ_PATH:
-            pdfium.FPDFPageObj_GetBounds(drawn, *edges)
+        page_object = pdfium.FPDFPage_GetObject(page, index)
+        if pdfium.FPDFPageObj_GetType(page_object) == pdfium.FPDF_PAGEOBJ_PATH:
+            pdfium.FPDFPageObj_GetBounds(page_object, *edges)
             box = Box(*(edge.value for edge in edges))
-            if box.height < _THIN and box.right - box.left < _SHORT:
+            if box.height < _MOST_STROKE_HEIGHT and box.right - box.left < _MOST_STROKE_WIDTH:
                 strokes.append(box)
         if len(strokes) == _MOST_STROKES:
             break
@@ -377,59 +400,64 @@ def _short_strokes(page: PdfiumPage) -> list[Box]:
 
 
 def _is_invisible(page: PdfiumPage) -> bool:
-    """Return True if the first text of a page is invisible."""
-    first = next((drawn for drawn, is_text in _first_objects(page) if is_text), None)
+    """Return True if the first text object of *page* is invisible."""
+    first_text = next((page_object for page_object, is_text in _first_objects(page) if is_text), None)
     invisible = pdfium.FPDF_TEXTRENDERMODE_INVISIBLE
-    return first is not None and bool(pdfium.FPDFTextObj_GetTextRenderMode(first) == invisible)
+    return first_text is not None and bool(pdfium.FPDFTextObj_GetTextRenderMode(first_text) == invisible)
 
 
-def _may_end(lines: Lines, after: int) -> bool:
-    """Return True if the text of a page may end *after* lines before its last line: the next line is set apart."""
-    if not 0 < after < len(lines):
-        return after == 0
-    line, following = lines[-after - 1], lines[-after]
+def _may_text_end(lines: Lines, line_count: int) -> bool:
+    """Return True if the text of a page may end before its last *line_count* lines, by the space above them."""
+    if not 0 < line_count < len(lines):
+        return line_count == 0
+    line, following = lines[-line_count - 1], lines[-line_count]
     return not 0 < line.bottom - following.bottom < _SET_APART * line.height
 
 
 def _with_geometry(page: PdfPage, labels: Sequence[int], ark_links: set[str], glyphs: Glyphs) -> PdfPage:
-    """Return *page* with the slack in its lines, the text under its links, and corrected spaces."""
+    """Return *page* with corrected spaces and free space around *labels*, and the text under *ark_links* (URIs)."""
     text, lines, links = page.text, page.lines, page.links
     if ark_links:
         rows = Rows(text, lines, glyphs)
         links = tuple(
-            link._replace(ranges=tuple(span for turn in glyphs.turns for span in rows.under(link.box.turn(turn))))
+            link._replace(
+                ranges=tuple(span for turn in glyphs.turns for span in rows.ranges_under(link.box.turn(turn)))
+            )
             if link.box and link.uri in ark_links
             else link
             for link in links
         )
     if not labels:
         return replace(page, links=links)
-    wrong = Spacing(text, labels, lines, glyphs).corrections()
-    table = CellTable(text, lines, glyphs, _near(text, labels, lines)) if is_table_like(lines) else None
-    if wrong:
-        moved = wrong.new_offset
-        text, labels = wrong.apply(text), [moved(label) for label in labels]
-        lines = [line._replace(start=moved(line.start), end=moved(line.end)) for line in lines]
-        links = tuple(link._replace(ranges=tuple((moved(a), moved(b)) for a, b in link.ranges)) for link in links)
-    placed = replace(page, text=text, links=links, lines=lines, seams=wrong.seams)
+    corrections = Spacing(text, labels, lines, glyphs).corrections()
+    table = CellTable(text, lines, glyphs, _flags_near_labels(text, labels, lines)) if is_table_like(lines) else None
+    if corrections:
+        new_offset = corrections.new_offset
+        text, labels = corrections.apply(text), [new_offset(label) for label in labels]
+        lines = [line._replace(start=new_offset(line.start), end=new_offset(line.end)) for line in lines]
+        links = tuple(
+            link._replace(ranges=tuple((new_offset(start), new_offset(end)) for start, end in link.ranges))
+            for link in links
+        )
+    corrected_page = replace(page, text=text, links=links, lines=lines, seams=corrections.seams)
     if table is None:
-        return replace(placed, line_slack=line_slack_of(lines, _near(text, labels, lines)))
-    line_slack = tuple((wrong.new_offset(end), chars) for end, chars in table.line_slack())
-    return replace(placed, line_slack=line_slack, has_cells=table.has_cells_beside())
+        return replace(corrected_page, line_slack=line_slack_of(lines, _flags_near_labels(text, labels, lines)))
+    line_slack = tuple((corrections.new_offset(end), chars) for end, chars in table.line_slack())
+    return replace(corrected_page, line_slack=line_slack, has_cells=table.has_cells_beside())
 
 
-def _near(text: str, labels: Iterable[int], lines: Lines) -> list[bool]:
-    """Return, for each line, True if it ends in a word with a label, or leads up to one."""
-    near = [False] * len(lines)
+def _flags_near_labels(text: str, labels: Iterable[int], lines: Lines) -> list[bool]:
+    """Return a flag for each of *lines*: True around a label, from the resolver before to the end of its word."""
+    flags = [False] * len(lines)
     for label in labels:
-        at = line_at(lines, label)
-        space = _WORD_END.search(text, label + _LABEL_CHARS)
-        stop = line_at(lines, space.start()) if space else len(lines)
-        for index in range(max(0, at - _LINES_BEFORE_LABEL), min(stop, at + _LINES_FROM_LABEL)):
-            near[index] = True
-    return near
+        label_line = line_index_at(lines, label)
+        word_end = _WORD_END.search(text, label + _LABEL_CHARS)
+        stop = line_index_at(lines, word_end.start()) if word_end else len(lines)
+        for index in range(max(0, label_line - _LINES_BEFORE_LABEL), min(stop, label_line + _LINES_FROM_LABEL)):
+            flags[index] = True
+    return flags
 
 
-def _text(text_page: PdfTextPage) -> str:
+def _all_text(text_page: PdfTextPage) -> str:
     """Return all text, up to the limit for a page."""
     return str(text_page.get_text_range(0, min(text_page.count_chars(), MOST_CHARS)))

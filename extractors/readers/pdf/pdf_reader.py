@@ -56,19 +56,19 @@ def _ignore_damage() -> Iterator[None]:
         return
 
 
-def by_qpdf(data: bytes, read: Callable[[pikepdf.Pdf], T]) -> T | None:
-    """Return the result of *read* for a file opened by qpdf; None if either fails."""
+def read_by_qpdf(data: bytes, read: Callable[[pikepdf.Pdf], T]) -> T | None:
+    """Return the result of *read* for the document in *data*, opened by qpdf; None if qpdf or *read* fails."""
     import pikepdf
 
-    most = _MOST_STREAM_BYTES
-    pikepdf.settings.set_qpdf_limits(flate_max_memory=most, run_length_max_memory=most, png_max_memory=most)
+    limit = _MOST_STREAM_BYTES
+    pikepdf.settings.set_qpdf_limits(flate_max_memory=limit, run_length_max_memory=limit, png_max_memory=limit)
     with _ignore_damage(), pikepdf.open(BytesIO(data)) as document:
         return read(document)
     return None
 
 
-def content_of(stream: Any) -> bytes | None:
-    """Return the content of a stream, decrypted and decompressed; None if it is too large or damaged."""
+def stream_content(stream: Any) -> bytes | None:
+    """Return the content of *stream*, one of pikepdf, decompressed; None if it is over 32 MiB or damaged."""
     with _ignore_damage():
         content: bytes = stream.read_bytes()
         return content if len(content) <= _MOST_STREAM_BYTES else None
@@ -76,14 +76,14 @@ def content_of(stream: Any) -> bytes | None:
 
 
 def repair(data: bytes) -> bytes | None:
-    """Return the file with its structure rebuilt by qpdf; None if that fails."""
-    return by_qpdf(data, _save) if b"endobj" in data else None
+    """Return the file *data* with its structure rebuilt by qpdf; None if that fails."""
+    return read_by_qpdf(data, _save) if b"endobj" in data else None
 
 
 def _save(document: pikepdf.Pdf) -> bytes:
-    written = BytesIO()
-    document.save(written, fix_metadata_version=False)  # True would rewrite the XMP
-    return written.getvalue()
+    buffer = BytesIO()
+    document.save(buffer, fix_metadata_version=False)  # True would rewrite the XMP
+    return buffer.getvalue()
 
 
 #: Exceptions of PDFium and its bindings over damage: refusals, strings that aren't UTF-16, failed checks, and recursion
@@ -106,7 +106,7 @@ _XMP_BEGIN, _XMP_END = b"<?xpacket begin", b"<?xpacket end"
 
 
 def info_values(document: PdfDocument) -> Iterator[tuple[str, str]]:
-    """Yield the entries of the Info dictionary that are not empty."""
+    """Yield key and value of the entries of the Info dictionary that are not empty."""
     buffer = ctypes.create_string_buffer(_USUAL_INFO_BYTES)
     for key in document.METADATA_KEYS:
         size = pdfium.FPDF_GetMetaText(document, key.encode("ascii"), buffer, len(buffer))
@@ -130,36 +130,33 @@ def outline_titles(document: PdfDocument) -> Iterator[str]:
 
 
 def xmp_blocks(data: bytes) -> Iterator[Block]:
-    """Yield the values of the document's XMP, whether plain, compressed or encrypted.
-
-    PDFium has no function for it.
-    """
-    packets = list(islice(_clear_packets(data), _MOST_XMP_PACKETS))
+    """Yield the values of the XMP in the file *data*, plain, compressed or encrypted; PDFium can't read it."""
+    packets = list(islice(_uncompressed_packets(data), _MOST_XMP_PACKETS))
     if not packets and _XMP_STREAM.search(data):
-        packed = by_qpdf(data, lambda document: content_of(document.Root.Metadata) or b"")
-        packets = [packed or b""]
+        packet = read_by_qpdf(data, lambda document: stream_content(document.Root.Metadata) or b"")
+        packets = [packet or b""]
     for packet in packets:
         for block in read_xml(packet).blocks:
             yield Block(block.text, Role.METADATA, place=f"xmp/{block.place}")
 
 
-def attachments(data: bytes, read: AttachmentReader) -> tuple[list[Block], list[Finding]]:
-    """Return blocks and findings of *read* for the attached files, each place prefixed with the file's name."""
+def attachments(data: bytes, read_attachment: AttachmentReader) -> tuple[list[Block], list[Finding]]:
+    """Return the blocks of the attached files by *read_attachment*, and findings; places begin with the file's name."""
     blocks: list[Block] = []
     findings: list[Finding] = []
-    left = _MOST_ATTACHED_BYTES
-    for name, content in by_qpdf(data, _attached_files) or ():
-        if content is None or len(content) > left:
+    bytes_left = _MOST_ATTACHED_BYTES
+    for name, content in read_by_qpdf(data, _attached_files) or ():
+        if content is None or len(content) > bytes_left:
             findings.append(Finding("cut-off", f"attachment {name!r} is too large, or damaged"))
             continue
-        left -= len(content)
-        for block in read(content, name=name).blocks:
+        bytes_left -= len(content)
+        for block in read_attachment(content, name=name).blocks:
             location = f"attachment:{name}/{block.place}".rstrip("/")
             blocks.append(replace(block, page=None, place=location, link=None, anchors=()))
     return blocks, findings
 
 
-def _clear_packets(data: bytes) -> Iterator[bytes]:
+def _uncompressed_packets(data: bytes) -> Iterator[bytes]:
     start = data.find(_XMP_BEGIN)
     while start != -1:
         end = data.find(_XMP_END, start)
@@ -172,7 +169,7 @@ def _clear_packets(data: bytes) -> Iterator[bytes]:
 def _attached_files(document: pikepdf.Pdf) -> list[tuple[str, bytes | None]]:
     """Return name and content of the embedded files; None as content of a file that is too large."""
     specifications = islice(document.attachments.items(), _MOST_ATTACHMENTS)
-    return [(name, content_of(specification.get_file().obj)) for name, specification in specifications]
+    return [(name, stream_content(specification.get_file().obj)) for name, specification in specifications]
 
 
 Item = TypeVar("Item")
@@ -200,7 +197,8 @@ def read_pdf(data: bytes, read_attachment: AttachmentReader | None = None) -> Re
     """Return text, links and comments of each page, Info dictionary, XMP, outline and attachments. Never raises.
 
     The text is PDFium's: lines end in CR LF; U+FFFE is a hyphen at a line end with the line break. Around labels,
-    spaces are corrected by the gaps on the page. Pages over which an ARK may continue are one block.
+    spaces are corrected by the distances on the page. Pages over which an ARK may continue are one block. Without
+    *read_attachment*, attachments are skipped.
 
     >>> read_pdf(b"no such thing").findings
     (Finding(kind='unreadable', detail='not a PDF, or damaged beyond repair'),)
@@ -208,20 +206,21 @@ def read_pdf(data: bytes, read_attachment: AttachmentReader | None = None) -> Re
     if len(data) > _MOST_BYTES:
         return Reading(MEDIA_TYPE, findings=(Finding("cut-off", f"more than {_MOST_BYTES // 2**20} MiB"),))
     data = data[max(data.find(_HEADER), 0) :]  # junk before the header, such as HTTP headers, is common
-    reading, attached = _read_by_pdfium(data)
-    if _is_lost(reading) and (mended := repair(data)) is not None:
-        again, is_attached = _read_by_pdfium(mended)
-        if not _is_lost(again):
+    reading, has_attachments = _read_by_pdfium(data)
+    if _is_lost(reading) and (repaired_data := repair(data)) is not None:
+        repaired_reading, repair_has_attachments = _read_by_pdfium(repaired_data)
+        if not _is_lost(repaired_reading):
             finding = Finding("repaired", "damaged; read after its structure was rebuilt")
-            reading, attached = replace(again, findings=(finding, *again.findings)), is_attached
-    if not attached or read_attachment is None:
+            reading = replace(repaired_reading, findings=(finding, *repaired_reading.findings))
+            has_attachments = repair_has_attachments
+    if not has_attachments or read_attachment is None:
         return reading
     blocks, findings = attachments(data, read_attachment)
     return replace(reading, blocks=(*reading.blocks, *blocks), findings=(*reading.findings, *findings))
 
 
 def _read_by_pdfium(data: bytes) -> tuple[Reading, bool]:
-    """Return PDFium's reading of a file, and True if it has attachments."""
+    """Return what PDFium reads from the file *data*, without attachments, and True if there are attachments."""
     with _PDFIUM:
         # Not PdfDocument(data), which fails for a document without pages, loses its handle, and reports the error of
         # the last failure.
@@ -234,16 +233,16 @@ def _read_by_pdfium(data: bytes) -> tuple[Reading, bool]:
 
 
 def _is_lost(reading: Reading) -> bool:
-    """Return True if no page was read and a repair may help."""
+    """Return True if *reading* has no page, for a reason that a repair may remove."""
     kinds = {finding.kind for finding in reading.findings}
     return bool(kinds & {"unreadable", "unreadable-page"}) and all(block.page is None for block in reading.blocks)
 
 
 def _read_document(document: PdfDocument, data: bytes) -> Reading:
-    """Return the content of an open document."""
+    """Return the content of *document*, which is open; *data* is its file."""
     findings: list[Finding] = []
 
-    def part(name: str, work: Callable[[], Iterable[Item]]) -> list[Item]:
+    def read_part(name: str, work: Callable[[], Iterable[Item]]) -> list[Item]:
         """Return the items of *work*; a failure becomes a finding and doesn't affect other parts."""
         faults: list[str] = []
         items: list[Item] = []
@@ -251,62 +250,62 @@ def _read_document(document: PdfDocument, data: bytes) -> Reading:
         findings.extend(Finding("unreadable-part", fault) for fault in faults)
         return items
 
-    part("form", lambda: [document.init_forms()])  # before any page is opened
-    info = dict(part("Info dictionary", lambda: info_values(document)))
+    read_part("form", lambda: [document.init_forms()])  # before any page is opened
+    info = dict(read_part("Info dictionary", lambda: info_values(document)))
     blocks = [Block(value, Role.METADATA, place=f"info/{key}") for key, value in info.items()]
-    blocks += part("XMP", lambda: xmp_blocks(data))
-    titles = part("outline", lambda: outline_titles(document))
+    blocks += read_part("XMP", lambda: xmp_blocks(data))
+    titles = read_part("outline", lambda: outline_titles(document))
     blocks += [Block(title, Role.METADATA, place="outline") for title in titles]
     pages = list(_pages(document, findings))
-    findings += _without_text(pages)
-    findings_before = len(findings)
-    bodies = part("running heads", lambda: blocks_of(pages))
-    blocks += bodies if len(findings) == findings_before else blocks_of([without_geometry(page) for page in pages])
+    findings += _findings_without_text(pages)
+    finding_count = len(findings)
+    page_blocks = read_part("running heads", lambda: blocks_of(pages))
+    blocks += page_blocks if len(findings) == finding_count else blocks_of([without_geometry(page) for page in pages])
     targets = dict.fromkeys(block.text for block in blocks if block.role is Role.LINK_ANNOTATION)
     links = tuple(filter(is_web_url, targets))
     return Reading(MEDIA_TYPE, tuple(blocks), links, title=info.get("Title", ""), findings=tuple(findings))
 
 
 def _pages(document: PdfDocument, findings: list[Finding]) -> Iterator[PdfPage]:
-    """Yield the readable pages, up to the limits, and add *findings* for the others."""
-    count, chars, faults = len(document), 0, 0
+    """Yield the readable pages, up to the limits, and add findings about the others to *findings*."""
+    page_count, char_count, fault_count = len(document), 0, 0
     page: PdfPage | None = None
-    if not count:
+    if not page_count:
         findings.append(Finding("unreadable", "it has no pages"))
-    for number in as_time_allows(range(1, count + 1), "page", is_slow=True):
-        if number > MOST_PAGES or chars > _MOST_CHARS:
-            findings.append(Finding("page-limit", f"only the first {number - 1} of {count} pages were read"))
+    for number in as_time_allows(range(1, page_count + 1), "page", is_slow=True):
+        if number > MOST_PAGES or char_count > _MOST_CHARS:
+            findings.append(Finding("page-limit", f"only the first {number - 1} of {page_count} pages were read"))
             break
         try:
-            page = read_page(document, number, continues=page is not None and page.may_go_on)
-        except PageTooLarge as reason:
+            page = read_page(document, number, is_continuation=page is not None and page.may_continue)
+        except PageTooLarge as error:
             page = None
-            findings.append(Finding("cut-off", f"page {number}: {reason}"))
+            findings.append(Finding("cut-off", f"page {number}: {error}"))
         except MemoryError:  # about this process, not about the document
             raise
         except Exception as error:
             page = None
-            faults += 1
-            if faults <= _MOST_PAGE_FINDINGS:
+            fault_count += 1
+            if fault_count <= _MOST_PAGE_FINDINGS:
                 findings.append(Finding("unreadable-page", f"page {number}: {error or type(error).__name__}"))
         else:
-            chars += len(page.text)
+            char_count += len(page.text)
             findings += [Finding("unreadable-part", f"page {number}: {fault}") for fault in page.faults]
             yield page
-    if faults > _MOST_PAGE_FINDINGS:
-        findings.append(Finding("unreadable-page", f"{faults - _MOST_PAGE_FINDINGS} pages more"))
+    if fault_count > _MOST_PAGE_FINDINGS:
+        findings.append(Finding("unreadable-page", f"{fault_count - _MOST_PAGE_FINDINGS} pages more"))
 
 
-def _without_text(pages: Sequence[PdfPage]) -> Iterator[Finding]:
+def _findings_without_text(pages: Sequence[PdfPage]) -> Iterator[Finding]:
     """Yield findings about pages that are pictures, or have garbled text, and were not read."""
-    pictures = [page.number for page in pages if page.is_picture]
-    garbled = [page.number for page in pages if page.is_garbled]
-    drawn = len(pictures) + sum(bool(page.text.strip()) for page in pages)
-    for numbers, are, kind in (
-        (pictures, "are pictures without text", "picture-page"),
-        (garbled, "have unusable text, because their fonts do not map to characters", "unreadable-page"),
+    image_page_numbers = [page.number for page in pages if page.is_picture]
+    garbled_page_numbers = [page.number for page in pages if page.is_garbled]
+    drawn_page_count = len(image_page_numbers) + sum(bool(page.text.strip()) for page in pages)
+    for numbers, state, kind in (
+        (image_page_numbers, "are pictures without text", "picture-page"),
+        (garbled_page_numbers, "have unusable text, because their fonts do not map to characters", "unreadable-page"),
     ):
         if numbers:
             first = f"the first is page {numbers[0]}"
-            detail = f"{len(numbers)} of {len(pages)} pages {are} ({first}): nothing was read there"
-            yield Finding("no-text" if 2 * len(numbers) > drawn else kind, detail)
+            detail = f"{len(numbers)} of {len(pages)} pages {state} ({first}): nothing was read there"
+            yield Finding("no-text" if 2 * len(numbers) > drawn_page_count else kind, detail)

@@ -14,25 +14,25 @@ from statistics import median
 from typing import NamedTuple
 
 from extractors.model.offset_map import LINE_END_HYPHEN
-from extractors.readers.pdf.geometry import SLACK, WIDEST_LEADING, Glyphs, Line, Lines, line_at, lines_of
+from extractors.readers.pdf.geometry import SLACK, WIDEST_LEADING, Glyphs, Line, Lines, line_index_at, lines_of
 from extractors.wraps.rules import NEW_IDENTIFIER
 
 #: Widths in heights of the font: of a gap that may separate columns, and of a gutter in one line, and in two.
-_GAP = 0.5
-_GUTTERS = (3, 0.8)
+_WIDE_GAP = 0.5
+_GUTTER_WIDTHS = (3, 0.8)
 _SURE_LINES = 3
-_CLEAR = 2.5  # times the other blanks of its line: in a justified line all blanks are wide
-_EQUAL = 1.1  # times the narrowest blank of a justified line: the widest
-_FAR = 3  # heights of the font between two lines of one column, more than in a manuscript with double spacing
+_CLEAR_RATIO = 2.5  # times the other blanks of its line: in a justified line all blanks are wide
+_EQUAL_RATIO = 1.1  # times the narrowest blank of a justified line: the widest
+_FAR_HEIGHTS = 3  # heights of the font between two lines of one column, more than in a manuscript with double spacing
 
 _RESOLVER = re.compile(r"https?://")
 
 Span = tuple[int, int]
-_BREAK = (-1, -1)
+_LINE_BREAK = (-1, -1)
 
 
 class _Cell(NamedTuple):
-    """A part of a line without a wide gap."""
+    """A part of a line without a wide gap: offsets in the text, edges and font height in points."""
 
     start: int
     end: int
@@ -42,7 +42,7 @@ class _Cell(NamedTuple):
 
 
 class _Gutter(NamedTuple):
-    """A vertical strip without text through the lines from *first* to *last*."""
+    """A vertical strip without text, between two edges in points, through the lines from index *first* to *last*."""
 
     left: float
     right: float
@@ -53,22 +53,22 @@ class _Gutter(NamedTuple):
 def in_reading_order(text: str, labels: Iterable[int], glyphs: Glyphs) -> tuple[str, Glyphs]:
     """Return *text* with the lines around *labels* (offsets, in order) in reading order, and its glyphs.
 
-    A page whose order is right is returned as it is.
+    If the order is right, both are unchanged.
     """
     page = _Page(text, lines_of(text, glyphs), glyphs)
-    spans = [*page.reordered(labels)]
-    if not spans:
+    reordered_spans = [*page.reordered_spans(labels)]
+    if not reordered_spans:
         return text, glyphs
     pieces: list[str] = []
     origins: list[int] = []
-    done = 0
-    for (start, end), ordered in spans:
-        for span in ((done, start), *ordered):
-            pieces.append("\n" if span == _BREAK else text[slice(*span)])
-            origins += [-1] if span == _BREAK else range(*span)
-        done = end
-    origins += range(done, len(text))
-    return "".join((*pieces, text[done:])), glyphs.in_order(origins)
+    copied_to = 0
+    for (start, end), ordered_spans in reordered_spans:
+        for span in ((copied_to, start), *ordered_spans):
+            pieces.append("\n" if span == _LINE_BREAK else text[slice(*span)])
+            origins += [-1] if span == _LINE_BREAK else range(*span)
+        copied_to = end
+    origins += range(copied_to, len(text))
+    return "".join((*pieces, text[copied_to:])), glyphs.reordered(origins)
 
 
 class _Page:
@@ -81,27 +81,25 @@ class _Page:
         self._cells_of_line: dict[int, list[_Cell]] = {}
         self._blanks_of_line: dict[int, list[float]] = {}
 
-    def reordered(self, labels: Iterable[int]) -> Iterator[tuple[Span, list[Span]]]:
-        """Yield the stretches that PDFium has in a wrong order, each with its parts in reading order.
-
-        Only stretches around *labels* are examined: the positions of labels of ARKs in the text.
-        """
-        turned = dict(self._turned_lines())
-        for first, last in turned.items():
-            yield self._span(first, last), self._in_column([[self._line_span(at)] for at in range(last, first - 1, -1)])
-        if turned:  # text on its side has no margin or column at its side
+    def reordered_spans(self, labels: Iterable[int]) -> Iterator[tuple[Span, list[Span]]]:
+        """Yield the spans around *labels* (offsets) that PDFium has in a wrong order, with their parts in order."""
+        turned_ranges = dict(self._turned_ranges())
+        for first, last in turned_ranges.items():
+            line_spans = [[self._line_span(index)] for index in range(last, first - 1, -1)]
+            yield self._span(first, last), self._spans_with_breaks(line_spans)
+        if turned_ranges:  # text on its side has no margin or column at its side
             return
-        done = -1
+        last_read = -1
         for label in labels:
-            at = line_at(self._lines, label)
-            if at > done and (gutters := self._gutters_around(label, at)):
-                first, done = max(gutter.first for gutter in gutters), min(gutter.last for gutter in gutters)
-                yield self._span(first, done), [*self._by_column(first, done, gutters)]
+            index = line_index_at(self._lines, label)
+            if index > last_read and (gutters := self._gutters_around(label, index)):
+                first, last_read = max(gutter.first for gutter in gutters), min(gutter.last for gutter in gutters)
+                yield self._span(first, last_read), [*self._spans_by_column(first, last_read, gutters)]
 
     # -- text on its side
 
-    def _turned_lines(self) -> Iterator[tuple[int, int]]:
-        """Yield first and last index of successive lines on their side, each above the one before it."""
+    def _turned_ranges(self) -> Iterator[tuple[int, int]]:
+        """Yield first and last index of successive lines of text on its side, a line above the previous one."""
         if len(self._glyphs.turns) == 1:
             return
         first = 0
@@ -113,120 +111,124 @@ class _Page:
             first = index
 
     def _is_above(self, index: int) -> bool:
-        last, line = self._lines[index - 1], self._lines[index]
+        previous_line, line = self._lines[index - 1], self._lines[index]
         turn = self._glyphs.turn(line.start)
-        is_near = SLACK < line.bottom - last.bottom < WIDEST_LEADING * max(line.height, last.height)
-        is_in_column = line.left < last.right and last.left < line.right
-        return turn != 0 and turn == self._glyphs.turn(last.start) and is_near and is_in_column
+        is_near = SLACK < line.bottom - previous_line.bottom < WIDEST_LEADING * max(line.height, previous_line.height)
+        is_in_column = line.left < previous_line.right and previous_line.left < line.right
+        return turn != 0 and turn == self._glyphs.turn(previous_line.start) and is_near and is_in_column
 
     # -- columns
 
-    def _gutters_around(self, label: int, at: int) -> list[_Gutter]:
-        """Return the gutters at the left and right of the word of *label* in line *at*.
+    def _gutters_around(self, label: int, index: int) -> list[_Gutter]:
+        """Return the gutters at the left and right of the word at the offset *label* in line *index*.
 
-        Empty if the word neither goes on below in its own column nor continues from the line above.
+        Empty if the word neither continues below in its own column nor begins in the line above.
         """
-        cells = self._cells(at)
+        cells = self._cells(index)
         cell = next(cell for cell in cells if cell.start <= label < cell.end)
         is_first = " " not in self._text[cell.start : label]
         is_last = " " not in self._text[label : cell.end]
         gaps = [*_gaps(cells)]
-        if is_first and at:
-            gaps += _gaps(self._cells(at - 1))
-        if is_last and at + 1 < len(self._lines):
-            gaps += _gaps(self._cells(at + 1))
+        if is_first and index:
+            gaps += _gaps(self._cells(index - 1))
+        if is_last and index + 1 < len(self._lines):
+            gaps += _gaps(self._cells(index + 1))
         if not gaps or not (is_first or is_last):
             return []
-        gutters = dict.fromkeys(gutter for gap in gaps if (gutter := self._gutter(gap, at)) is not None)
+        gutters = dict.fromkeys(gutter for gap in gaps if (gutter := self._gutter(gap, index)) is not None)
         left = max((gutter for gutter in gutters if gutter.left < cell.left), default=None)
         right = min((gutter for gutter in gutters if gutter.left >= cell.left), default=None)
-        goes_on = is_last and not (right is not None and self._is_row(at, right))
-        is_from_above = is_first and any(map(self._ends_with_resolver, self._cells(max(0, at - 1))))
-        return [gutter for gutter in (left, right) if gutter is not None] if goes_on or is_from_above else []
+        is_continued = is_last and not (right is not None and self._is_row(index, right))
+        is_from_above = is_first and any(map(self._ends_with_resolver, self._cells(max(0, index - 1))))
+        return [gutter for gutter in (left, right) if gutter is not None] if is_continued or is_from_above else []
 
     def _ends_with_resolver(self, cell: _Cell) -> bool:
-        """Return True if a URL without an ARK ends with *cell*."""
-        last = self._text[cell.start : cell.end].rpartition(" ")[2]
-        return _RESOLVER.search(last, max(0, last.rfind("ark:"))) is not None
+        """Return True if the last word of *cell* is a URL without an ARK."""
+        last_word = self._text[cell.start : cell.end].rpartition(" ")[2]
+        return _RESOLVER.search(last_word, max(0, last_word.rfind("ark:"))) is not None
 
-    def _is_row(self, at: int, right: _Gutter) -> bool:
-        """Return True if no text, or another identifier, follows below a cell of line *at* at the left of a gutter."""
-        below = [cell for cell in self._cells(at + 1) if cell.right <= right.right] if at < right.last else []
+    def _is_row(self, index: int, gutter: _Gutter) -> bool:
+        """Return True if no text, or another identifier, is below line *index* at the left of *gutter*."""
+        below = [cell for cell in self._cells(index + 1) if cell.right <= gutter.right] if index < gutter.last else []
         return not below or NEW_IDENTIFIER.match(self._text, below[-1].start) is not None
 
-    def _gutter(self, gap: tuple[float, float], at: int) -> _Gutter | None:
-        """Return the gutter that a *gap* (left, right) in line *at* or the next belongs to; None for a wide blank."""
+    def _gutter(self, gap: tuple[float, float], line_index: int) -> _Gutter | None:
+        """Return the gutter with *gap*, from left to right, in line *line_index* or the next; None for a wide blank."""
         left, right = gap
-        ends, shared, is_justified, height = {}, 0, False, inf
+        ends, shared_count, is_justified, height = {}, 0, False, inf
         for step in (-1, 1):
-            index = at if step < 0 else at + 1
-            last = self._lines[at]
+            index = line_index if step < 0 else line_index + 1
+            previous_line = self._lines[line_index]
             while 0 <= index < len(self._lines):
                 cells, line = self._cells(index), self._lines[index]
-                narrow = _GAP * min(cell.height for cell in cells)
+                least_width = _WIDE_GAP * min(cell.height for cell in cells)
                 edges = [(-inf, cells[0].left), *_gaps(cells), (cells[-1].right, inf)]
-                shared_gap = next((edge for edge in edges if min(right, edge[1]) - max(left, edge[0]) >= narrow), None)
-                if shared_gap is None or _is_far(line, last, max(cell.height for cell in cells)):
+                shared_gap = next(
+                    (edge for edge in edges if min(right, edge[1]) - max(left, edge[0]) >= least_width), None
+                )
+                if shared_gap is None or _is_far(line, previous_line, max(cell.height for cell in cells)):
                     break
                 left, right = max(left, shared_gap[0]), min(right, shared_gap[1])
                 if inf not in map(abs, shared_gap):
                     if self._is_clear(index, shared_gap[1] - shared_gap[0]):
-                        shared += 1
-                        height = min(height, narrow / _GAP)
+                        shared_count += 1
+                        height = min(height, least_width / _WIDE_GAP)
                     else:
-                        is_justified |= max(blanks := self._blanks_of_line[index]) < _EQUAL * min(blanks)
-                last = line
+                        is_justified |= max(blanks := self._blanks_of_line[index]) < _EQUAL_RATIO * min(blanks)
+                previous_line = line
                 index += step
             ends[step] = index - step
-        is_wide = 0 < shared < _SURE_LINES and right - left >= _GUTTERS[shared - 1] * height
-        is_gutter = shared >= _SURE_LINES or (is_wide and not is_justified)
-        return _Gutter(left, right, ends[-1], ends[1]) if is_gutter and ends[-1] <= at <= ends[1] else None
+        is_wide = 0 < shared_count < _SURE_LINES and right - left >= _GUTTER_WIDTHS[shared_count - 1] * height
+        is_gutter = shared_count >= _SURE_LINES or (is_wide and not is_justified)
+        return _Gutter(left, right, ends[-1], ends[1]) if is_gutter and ends[-1] <= line_index <= ends[1] else None
 
     def _is_clear(self, index: int, width: float) -> bool:
-        """Return True if a gap of this *width* is much wider than the other blanks of a line."""
-        others = self._blanks_of_line[index].copy()
-        others.remove(width)
-        return width >= _CLEAR * median(others or [0.0])
+        """Return True if a gap of this *width* is much wider than the other blanks of line *index*."""
+        other_blanks = self._blanks_of_line[index].copy()
+        other_blanks.remove(width)
+        return width >= _CLEAR_RATIO * median(other_blanks or [0.0])
 
-    def _by_column(self, first: int, last: int, gutters: Sequence[_Gutter]) -> Iterator[Span]:
-        """Yield the parts of the lines from *first* to *last*, column by column."""
+    def _spans_by_column(self, first: int, last: int, gutters: Sequence[_Gutter]) -> Iterator[Span]:
+        """Yield the parts of the lines from index *first* to *last*, column by column."""
         columns: list[list[list[Span]]] = [[] for _ in range(len(gutters) + 1)]
-        ends: list[Line | None] = [None] * len(columns)
+        last_lines: list[Line | None] = [None] * len(columns)
         for index in range(first, last + 1):
             line = self._lines[index]
             parts: list[list[Span]] = [[] for _ in columns]
             for cell in self._cells(index):
-                column = parts[sum(cell.left >= gutter.right - SLACK for gutter in gutters)]
-                if column and column[-1][0] < cell.start and self._text[column[-1][1] : cell.start].isspace():
-                    column[-1] = column[-1][0], cell.end
+                spans = parts[sum(cell.left >= gutter.right - SLACK for gutter in gutters)]
+                if spans and spans[-1][0] < cell.start and self._text[spans[-1][1] : cell.start].isspace():
+                    spans[-1] = spans[-1][0], cell.end
                 else:
-                    column.append((cell.start, cell.end))
-            for number, part in enumerate(parts):
+                    spans.append((cell.start, cell.end))
+            for column, part in enumerate(parts):
                 if not part:
                     continue
-                above = ends[number]
-                if above is not None and _is_far(line, above, max(cell.height for cell in self._cells(index))):
-                    columns[number].append([])
-                columns[number].append(part)
-                ends[number] = line
-        for number, lines in enumerate(columns):
-            if number:
-                yield from (_BREAK, _BREAK)
-            yield from self._in_column(lines)
+                previous_line = last_lines[column]
+                if previous_line is not None and _is_far(
+                    line, previous_line, max(cell.height for cell in self._cells(index))
+                ):
+                    columns[column].append([])
+                columns[column].append(part)
+                last_lines[column] = line
+        for column, lines in enumerate(columns):
+            if column:
+                yield from (_LINE_BREAK, _LINE_BREAK)
+            yield from self._spans_with_breaks(lines)
 
-    def _in_column(self, parts: Sequence[Sequence[Span]]) -> list[Span]:
-        """Return the spans of *parts*, with line breaks between them, unless a hyphen includes one."""
+    def _spans_with_breaks(self, line_spans: Sequence[Sequence[Span]]) -> list[Span]:
+        """Return the spans of *line_spans*, with line breaks between them, unless a hyphen includes one."""
         spans: list[Span] = []
-        for part in parts:
-            if spans and (spans[-1] == _BREAK or self._text[spans[-1][1] - 1] != LINE_END_HYPHEN):
-                spans.append(_BREAK)
+        for part in line_spans:
+            if spans and (spans[-1] == _LINE_BREAK or self._text[spans[-1][1] - 1] != LINE_END_HYPHEN):
+                spans.append(_LINE_BREAK)
             spans += part
         return spans
 
     # -- lines
 
     def _cells(self, index: int) -> list[_Cell]:
-        """Return the cells of a line, from left to right."""
+        """Return the cells of line *index*, from left to right."""
         if index not in self._cells_of_line:
             cells = sorted(self._cells_of(index), key=lambda cell: cell.left)
             self._cells_of_line[index] = cells
@@ -239,9 +241,13 @@ class _Page:
         cell: _Cell | None = None
         blanks = self._blanks_of_line[index] = []
         for offset, box in zip(offsets, self._glyphs.boxes(offsets), strict=True):
-            if cell is not None and self._text[offset - 1].isspace() and box.left - cell.right <= _GAP * cell.height:
+            if (
+                cell is not None
+                and self._text[offset - 1].isspace()
+                and box.left - cell.right <= _WIDE_GAP * cell.height
+            ):
                 blanks.append(box.left - cell.right)
-            if cell is not None and (box.left - cell.right > _GAP * cell.height or box.right < cell.left):
+            if cell is not None and (box.left - cell.right > _WIDE_GAP * cell.height or box.right < cell.left):
                 yield cell
                 cell = None
             if cell is None:
@@ -259,8 +265,8 @@ class _Page:
         return self._lines[first].start, self._line_span(last)[1]
 
 
-def _is_far(line: Line, last: Line, height: float) -> bool:
-    return abs(line.middle - last.middle) > _FAR * height
+def _is_far(line: Line, previous_line: Line, height: float) -> bool:
+    return abs(line.middle - previous_line.middle) > _FAR_HEIGHTS * height
 
 
 def _gaps(cells: Sequence[_Cell]) -> Iterator[tuple[float, float]]:

@@ -602,7 +602,7 @@ CITING = typeset(
         ("pdf_pages.Spacing", set(), "page 1: geometry: IndexError"),
         ("pdf_pages.links_of", {Role.LINK_ANNOTATION}, "page 1: links: IndexError"),
         ("pdf_pages.comments_of", set(), "page 1: comments: IndexError"),
-        ("pdf_pages._text", {Role.TEXT}, "page 1: text: IndexError"),
+        ("pdf_pages._all_text", {Role.TEXT}, "page 1: text: IndexError"),
         ("pdf_reader.info_values", set(), "Info dictionary: IndexError"),
         ("pdf_reader.xmp_blocks", set(), "XMP: IndexError"),
         ("pdf_reader.outline_titles", set(), "outline: IndexError"),
