@@ -316,8 +316,8 @@ def _is_too_small(batch: Sequence[Any], remaining_members: Iterable[ArchiveMembe
 
 def _merged_results(inline_results: Iterable[S | None], remaining_results: Iterable[S]) -> list[S]:
     """Return *inline_results* with each None replaced by the next of *remaining_results*."""
-    remaining = iter(remaining_results)
-    return [next(remaining) if result is None else result for result in inline_results]
+    following_results = iter(remaining_results)
+    return [next(following_results) if result is None else result for result in inline_results]
 
 
 def run_batches(

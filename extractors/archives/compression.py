@@ -248,15 +248,15 @@ class DecompressedStream:
         return b""
 
     def _decompress(self, decompressor: _Decompressor, size: int) -> bytes:
-        compressed, self._input = self._input, b""
+        compressed_data, self._input = self._input, b""
         try:
-            return decompressor.decompress(compressed, size)
+            return decompressor.decompress(compressed_data, size)
         except _FAULTS as fault:
             self.damage = self.damage or str(fault) or type(fault).__name__
             self._faults_left -= 1
             content = b""
             if isinstance(decompressor, _Zlib):
-                content, self._input = decompressor.salvage(compressed, size, SIGNATURES.get(self._compression))
+                content, self._input = decompressor.salvage(compressed_data, size, SIGNATURES.get(self._compression))
             self._begin_next_member()
             return content
 
@@ -300,8 +300,8 @@ class _Zlib:
 
     def decompress(self, data: bytes, /, max_length: int = -1) -> bytes:
         self._previous_state = self._zlib.copy()
-        compressed = self._zlib.unconsumed_tail + data
-        content = self._zlib.decompress(compressed, max_length)
+        compressed_data = self._zlib.unconsumed_tail + data
+        content = self._zlib.decompress(compressed_data, max_length)
         self.needs_input = not self._zlib.unconsumed_tail and len(content) < max_length
         return content
 
@@ -311,16 +311,16 @@ class _Zlib:
         These begin with the next *signature*, because a truncated member fails only after the beginning of the next.
         """
         decompressor = self._previous_state
-        compressed = decompressor.unconsumed_tail + data
-        next_member = compressed.find(signature, 1) if signature else -1
+        compressed_data = decompressor.unconsumed_tail + data
+        next_member = compressed_data.find(signature, 1) if signature else -1
         pieces: list[bytes] = []
-        for offset in range(len(compressed)):
+        for offset in range(len(compressed_data)):
             if offset == next_member:
-                return b"".join(pieces)[:max_length], compressed[offset:]
+                return b"".join(pieces)[:max_length], compressed_data[offset:]
             try:
-                pieces.append(decompressor.decompress(compressed[offset : offset + 1]))
+                pieces.append(decompressor.decompress(compressed_data[offset : offset + 1]))
             except zlib.error:
-                return b"".join(pieces)[:max_length], compressed[offset + 1 :]
+                return b"".join(pieces)[:max_length], compressed_data[offset + 1 :]
         return b"".join(pieces)[:max_length], b""
 
 

@@ -319,8 +319,8 @@ def _member_of_record(record: warc.WarcRecord, payload: warc.Payload, archive: A
         findings.append(Finding("cut-off", f"only the first {len(record.block)} bytes of its record were read"))
     if record.damage:
         findings.append(Finding("damaged", record.damage))
-    if truncated := record.fields.get("warc-truncated"):
-        findings.append(Finding("cut-off", f"only its beginning was archived ({truncated})"))
+    if truncation := record.fields.get("warc-truncated"):
+        findings.append(Finding("cut-off", f"only its beginning was archived ({truncation})"))
     name = f"{archive.name}{INSIDE}{uri or record.fields.get('warc-record-id', '')}"
     return ArchiveMember(
         name,

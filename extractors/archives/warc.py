@@ -146,8 +146,8 @@ def _record(fields: Fields, stream: Lookahead, budget: SizeBudget, keep_bytes: i
         return WarcRecord(fields, block, damage="the record ends too early")
     if _BLANK_LINE.match(following_bytes):  # the length is right, and junk follows
         return WarcRecord(fields, block)
-    rest = _skip_to_next_record(stream, keep_bytes - len(block))
-    return WarcRecord(fields, block + rest, damage="the record claims fewer bytes than it has")
+    rest_of_block = _skip_to_next_record(stream, keep_bytes - len(block))
+    return WarcRecord(fields, block + rest_of_block, damage="the record claims fewer bytes than it has")
 
 
 def _is_at_boundary(stream: Lookahead) -> bool:

@@ -94,7 +94,7 @@ class WorkerOutOfMemory(WorkerError):
 
 
 #: The values that the parent shares with this process.
-_shared: dict[str, Any] = {}
+_parent_values: dict[str, Any] = {}
 
 
 def sharing_message(values: Mapping[str, Any]) -> bytes:
@@ -112,12 +112,12 @@ def _pickle_value(value: Any) -> bytes:
 
 
 def _receive_shared(values: Mapping[str, Any]) -> None:
-    _shared.update(values)
+    _parent_values.update(values)
 
 
 def shared_value(name: str) -> Any:
     """Return the value that the parent shares with this process as *name*. Raises KeyError for an unknown name."""
-    return _shared[name]
+    return _parent_values[name]
 
 
 class Worker(Generic[P, R]):
@@ -439,8 +439,8 @@ def _limit_call(memory_bytes: int, cpu_s: int) -> None:
 
 
 def _cpu_used_s() -> int:
-    used = resource.getrusage(resource.RUSAGE_SELF)
-    return math.ceil(used.ru_utime + used.ru_stime)
+    usage = resource.getrusage(resource.RUSAGE_SELF)
+    return math.ceil(usage.ru_utime + usage.ru_stime)
 
 
 def _answer(message: bytes) -> tuple[bytes, bool]:

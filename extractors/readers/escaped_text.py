@@ -209,18 +209,18 @@ def _write_latex(source: str, text: RunningText, location: str) -> None:
     open_groups: list[tuple[str, int | None]] = []
     text.begin(location)
 
-    def open_group(closing: str, link: int | None = None) -> None:
-        open_groups.append((closing, link))
+    def open_group(closing_text: str, link: int | None = None) -> None:
+        open_groups.append((closing_text, link))
         if link is not None:
             text.open_link(link)
         text.begin_element()
 
     def close_group() -> None:
-        closing, link = open_groups.pop()
+        closing_text, link = open_groups.pop()
         text.end_element()
         if link is not None:
             text.close_link(link)
-        text.write(closing)
+        text.write(closing_text)
 
     for token in _LATEX_TOKEN.finditer(source):
         if token["url"] is not None:

@@ -175,16 +175,17 @@ class _Mail:
             children = sorted(children, key=self._may_hold_ark)[-1:]
         elif not children and media_type != "message/rfc822":
             name = _result_or_none(part.get_filename)
-            reading = self._reading_of_part(part, media_type)
+            part_reading = self._reading_of_part(part, media_type)
             part_location = _join_locations(location, f"attachment:{name}" if name else "")
             part_blocks = (
                 block_of_part(block, _join_locations(part_location, block.place), self._link_count)
-                for block in reading.blocks
+                for block in part_reading.blocks
             )
             self._blocks += [replace(block, page=None) for block in part_blocks]
-            self._link_count += link_count(reading.blocks)
+            self._link_count += link_count(part_reading.blocks)
             self.findings += [
-                replace(finding, detail=f"{part_location or 'text'}: {finding.detail}") for finding in reading.findings
+                replace(finding, detail=f"{part_location or 'text'}: {finding.detail}")
+                for finding in part_reading.findings
             ]
         for child in children:
             if media_type == "message/rfc822":

@@ -113,12 +113,12 @@ def _without_long_tags(markup: str) -> tuple[str, list[str]]:
             continue
         to_limit = _TAG_TO_LIMIT.match(markup, start)
         pos = to_limit.end() if to_limit is not None else pos
-        rest = _REST_OF_TAG.match(markup, pos)
-        if rest is not None and rest[0]:
+        rest_of_tag = _REST_OF_TAG.match(markup, pos)
+        if rest_of_tag is not None and rest_of_tag[0]:
             last_blank = max(markup.rfind(blank, start, pos) for blank in "\t\n\r ")
             cut_offset = pos if last_blank < 0 else last_blank
             kept_pieces.append(markup[copied_to:cut_offset])
-            copied_to = pos = rest.end()
+            copied_to = pos = rest_of_tag.end()
             removed_pieces.append(markup[cut_offset:copied_to])
     return "".join([*kept_pieces, markup[copied_to:]]), removed_pieces
 
@@ -205,13 +205,13 @@ def script_blocks(source: str, media_type: str) -> Iterator[Block]:
 
 def _strings(document: object) -> Iterator[str]:
     """Yield the string values of a JSON document, in order."""
-    pending = [document]
-    while pending:  # a stack, not recursion, because the depth may be hostile
-        value = pending.pop()
+    pending_values = [document]
+    while pending_values:  # a stack, not recursion, because the depth may be hostile
+        value = pending_values.pop()
         if isinstance(value, dict):
-            pending.extend(reversed(value.values()))
+            pending_values.extend(reversed(value.values()))
         elif isinstance(value, list):
-            pending.extend(reversed(value))
+            pending_values.extend(reversed(value))
         elif isinstance(value, str):
             yield value
 
@@ -240,10 +240,10 @@ def _literals(source: str) -> Iterator[str]:
 
 
 def _unescape(escape: re.Match[str]) -> str:
-    braced, unit, octet, char = escape.groups()
-    if char is not None:
-        return _ESCAPED_CONTROLS.get(char, char)
-    code = int(braced or unit or octet, 16)
+    code_point, code_unit, octet, character = escape.groups()
+    if character is not None:
+        return _ESCAPED_CONTROLS.get(character, character)
+    code = int(code_point or code_unit or octet, 16)
     return chr(code) if code <= 0x10FFFF else "\N{REPLACEMENT CHARACTER}"
 
 
@@ -337,8 +337,8 @@ def _comment_findings(markup: str) -> list[Finding]:
     if not hidden_arks:
         return []
     ark_list = ", ".join(list(hidden_arks)[:_MOST_NAMED_ARKS])
-    more = f" and {len(hidden_arks) - _MOST_NAMED_ARKS} more" if len(hidden_arks) > _MOST_NAMED_ARKS else ""
-    return [Finding("hidden-ark", f"in comments, which the page does not show: {ark_list}{more}")]
+    remainder = f" and {len(hidden_arks) - _MOST_NAMED_ARKS} more" if len(hidden_arks) > _MOST_NAMED_ARKS else ""
+    return [Finding("hidden-ark", f"in comments, which the page does not show: {ark_list}{remainder}")]
 
 
 def _title_of(markup: str) -> str | None:

@@ -143,7 +143,7 @@ class MarkupPage:
             self._enter_link(link, attributes_of(link[3]), text, targets)
         pos = start
         for token in _TAG_OR_TEXT.finditer(self.markup, start):
-            slash, name, rest = token.groups()
+            slash, name, rest_of_tag = token.groups()
             if name is None:
                 text.write(decode_references(token[0]))
             elif name in SEPARATE_ELEMENTS:
@@ -153,14 +153,14 @@ class MarkupPage:
                     text.end_element()
                 elif name != "wbr":  # marks a possible line break only
                     text.begin_element()
-                    if rest.endswith("/"):
+                    if rest_of_tag.endswith("/"):
                         text.end_element()
-                attributes = attributes_of(rest) if rest and not slash else {}
+                attributes = attributes_of(rest_of_tag) if rest_of_tag and not slash else {}
                 if name == "br":
                     text.break_line()
                 elif name == "a":
                     text.set_link(None)
-                    if not rest.endswith("/"):
+                    if not rest_of_tag.endswith("/"):
                         self._enter_link(token, attributes, text, targets)
                 if attributes:
                     self._read_attributes(token, attributes)

@@ -59,9 +59,9 @@ def read_epub(data: bytes) -> Reading:
     for name in sorted(package.members, key=natural_order):
         if name.lower().endswith(_CHAPTER_SUFFIXES):
             members.setdefault(name, True)
-    encrypted = set(_encrypted_members(package))
+    encrypted_members = set(_encrypted_members(package))
     for member, is_chapter in members.items():
-        if member in encrypted:
+        if member in encrypted_members:
             package.add_findings(NEEDS_PASSWORD)
         elif is_chapter:
             reading = read_html(package.read(member))

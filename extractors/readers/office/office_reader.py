@@ -117,10 +117,10 @@ def read_odp(data: bytes) -> Reading:
 # -- Office Open XML
 
 
-def _read_markup(data: bytes, media_type: str, locations: Mapping[str, str], missing: str) -> Reading:
+def _read_markup(data: bytes, media_type: str, locations: Mapping[str, str], main_part: str) -> Reading:
     """Return a text document or presentation; *locations* maps root elements of parts to locations of their text.
 
-    The first is that of the main part; *missing* names this part for a finding.
+    The first is that of the main part; *main_part* names it for a finding.
     """
     package, text = Package(data), RunningText()
     roots = root_names(package)
@@ -134,7 +134,7 @@ def _read_markup(data: bytes, media_type: str, locations: Mapping[str, str], mis
             package.parse(name, MarkupPart(text, location, relations_of(package, name), raised_style_ids))
     read_custom_xml(package, text, roots)
     is_missing = next(iter(locations)) not in roots.values()
-    return _reading_of(media_type, package, text, properties, missing if is_missing else "")
+    return _reading_of(media_type, package, text, properties, main_part if is_missing else "")
 
 
 def _read_sheet(
@@ -170,19 +170,19 @@ def _read_opendocument(data: bytes, media_type: str) -> Reading:
         links = text.targets
         return Reading(media_type, tuple(text.blocks), links, title=part.title, findings=findings + text.findings)
     package = Package(data)
-    encrypted = {
+    encrypted_members = {
         element.parent.attributes.get("full-path", "")
         for element in package.elements(_MANIFEST)
         if element.name == "encryption-data" and element.parent is not None
     }
-    if encrypted:
+    if encrypted_members:
         package.add_findings(NEEDS_PASSWORD)
     # Metadata, then styles, which define raised text, then content, then that of embedded objects.
-    embedded = [name for name in package.members if name.endswith("/content.xml")]
-    for name in ("meta.xml", "styles.xml", "content.xml", *embedded):
-        if name not in encrypted:
+    embedded_contents = [name for name in package.members if name.endswith("/content.xml")]
+    for name in ("meta.xml", "styles.xml", "content.xml", *embedded_contents):
+        if name not in encrypted_members:
             package.parse(name, part)
-    is_missing = "content.xml" not in package.members and not encrypted
+    is_missing = "content.xml" not in package.members and not encrypted_members
     return _reading_of(media_type, package, text, (part.title, None), "content" if is_missing else "")
 
 
@@ -240,11 +240,11 @@ def read_custom_xml(package: Package, text: RunningText, roots: Mapping[str, str
 
 
 def _reading_of(
-    media_type: str, package: Package, text: RunningText, properties: Properties, missing: str = ""
+    media_type: str, package: Package, text: RunningText, properties: Properties, missing_part: str = ""
 ) -> Reading:
-    """Return the content of a document; *missing* names its main part if the package has none, else is empty."""
-    if missing and package.members:
-        package.add_findings(Finding("unreadable", f"it has no {missing}"))
+    """Return the content of a document; *missing_part* names its main part if the package has none, else is empty."""
+    if missing_part and package.members:
+        package.add_findings(Finding("unreadable", f"it has no {missing_part}"))
     title, base = properties
     findings = (*package.findings, *text.findings)
     return Reading(media_type, tuple(text.blocks), text.targets, base, title, findings=findings)

@@ -30,11 +30,11 @@ def hyperlink_target(code: str) -> str:
     link = _HYPERLINK_FIELD.match(code)
     target = fragment = switch = ""
     for argument in _ARGUMENT.finditer(link["arguments"]) if link else ():
-        bare, quoted = argument["bare"], argument["quoted"]
-        if bare and bare.startswith("\\") and len(bare) == 2:
-            switch = bare if bare in _SWITCHES_WITH_ARGUMENT else ""
+        bare_value, quoted_value = argument["bare"], argument["quoted"]
+        if bare_value and bare_value.startswith("\\") and len(bare_value) == 2:
+            switch = bare_value if bare_value in _SWITCHES_WITH_ARGUMENT else ""
             continue
-        value = bare if quoted is None else re.sub(r"\\(.)", r"\1", quoted)
+        value = bare_value if quoted_value is None else re.sub(r"\\(.)", r"\1", quoted_value)
         if switch == "\\l":
             fragment = fragment or value
         elif not switch:

@@ -163,8 +163,8 @@ def blocks_of(pages: Sequence[PdfPage]) -> Iterator[Block]:
         note = _continued_note(joined_parts[-1], body) if joined_parts else None
         if note is not None:
             end = note.spans[0][0]
-            rest = ((start, min(stop, end)) for start, stop in body.spans if start < end)
-            other_parts.append(PagePart(page, tuple(rest)))
+            spans_before_note = ((start, min(stop, end)) for start, stop in body.spans if start < end)
+            other_parts.append(PagePart(page, tuple(spans_before_note)))
             body = note
         if joined_parts and not _may_continue(joined_parts[-1], body):
             yield from _blocks(joined_parts, separate_parts, link_numbers)
@@ -225,12 +225,12 @@ def _may_begin_with_rest(text: str, start: int) -> bool:
     return _LAST_DIGITS.match(line) is not None or may_be_rest(line)
 
 
-def _may_continue(part: PagePart, following: PagePart) -> bool:
-    """Return True if the end of *part* may continue in *following*, on the next page."""
-    if following.page.number != part.page.number + 1:
+def _may_continue(part: PagePart, next_part: PagePart) -> bool:
+    """Return True if the end of *part* may continue in *next_part*, on the next page."""
+    if next_part.page.number != part.page.number + 1:
         return False
-    size, next_size = (part.font_sizes or [0.0])[-1], (following.font_sizes or [0.0])[0]
-    return abs(size - next_size) <= _FONT_TOLERANCE * size and may_continue(part.text, following.text)
+    size, next_size = (part.font_sizes or [0.0])[-1], (next_part.font_sizes or [0.0])[0]
+    return abs(size - next_size) <= _FONT_TOLERANCE * size and may_continue(part.text, next_part.text)
 
 
 def _merged_links(page: PdfPage) -> list[Link]:

@@ -180,29 +180,29 @@ def without_false_breaks(text: str, lines: Lines) -> str:
     font height is that of neighbours.
     """
     pieces, copied_to = [], 0
-    for index, (line, following) in enumerate(pairwise(lines)):
-        gap = following.left - line.right
+    for index, (line, next_line) in enumerate(pairwise(lines)):
+        gap = next_line.left - line.right
         height = max(near_line.height for near_line in lines[max(0, index - 2) : min(len(lines), index + 4)])
         if (
-            _is_level(line, following)
+            _is_level(line, next_line)
             and -SLACK < gap < WIDEST_LETTER_GAP * height
             and text[line.end] != LINE_END_HYPHEN
         ):
-            break_chars = following.start - line.end
+            break_chars = next_line.start - line.end
             pieces += [text[copied_to : line.end], ZERO_WIDTH_SPACE * break_chars]
-            copied_to = following.start
+            copied_to = next_line.start
     return "".join((*pieces, text[copied_to:]))
 
 
-def _is_level(line: Line, following: Line) -> bool:
-    """Return True if *following* is on the base line of *line*, and no raised mark.
+def _is_level(line: Line, next_line: Line) -> bool:
+    """Return True if *next_line* is on the base line of *line*, and no raised mark.
 
     The ink of a letter lies within the height of the font, or hangs below it (g).
     """
-    is_line_within = line.bottom > following.bottom - SLACK and line.top < following.top + SLACK
-    is_following_within = following.bottom > line.bottom - SLACK and following.top < line.top + SLACK
-    overlap = min(line.top, following.top) - max(line.bottom, following.bottom)
-    is_hanging = following.bottom < line.bottom + SLACK and 2 * overlap > min(line.height, following.height)
+    is_line_within = line.bottom > next_line.bottom - SLACK and line.top < next_line.top + SLACK
+    is_following_within = next_line.bottom > line.bottom - SLACK and next_line.top < line.top + SLACK
+    overlap = min(line.top, next_line.top) - max(line.bottom, next_line.bottom)
+    is_hanging = next_line.bottom < line.bottom + SLACK and 2 * overlap > min(line.height, next_line.height)
     return is_line_within or is_following_within or is_hanging
 
 
@@ -210,13 +210,13 @@ def line_slack_of(lines: Lines, is_wanted: Sequence[bool]) -> tuple[tuple[int, f
     """Return, for *lines* whose *is_wanted* is True, the offset of the end and how many characters fit there."""
     line_slack = []
     stretches, continued_indexes = _stretches(lines)
-    for first, stop in stretches:
-        if True not in is_wanted[first:stop]:
+    for start_index, stop_index in stretches:
+        if True not in is_wanted[start_index:stop_index]:
             continue
-        column: Sequence[int] = range(first, stop)
-        if stop - first < _ENOUGH_LINES:
+        column: Sequence[int] = range(start_index, stop_index)
+        if stop_index - start_index < _ENOUGH_LINES:
             # The lines of all stretches with the same left edge.
-            line = lines[first]
+            line = lines[start_index]
             tolerance = 2 * (line.right - line.left) / (line.end - line.start)
             similar_stretches = (
                 range(*stretch) for stretch in stretches if abs(lines[stretch[0]].left - line.left) < tolerance
@@ -225,7 +225,7 @@ def line_slack_of(lines: Lines, is_wanted: Sequence[bool]) -> tuple[tuple[int, f
         right_edge = _right_edge(lines, column)
         if right_edge is None:
             continue
-        for index in range(first, stop):
+        for index in range(start_index, stop_index):
             if is_wanted[index] and index not in continued_indexes:
                 start, end, left, bottom, right, top = lines[index]
                 char_width = (right - left) / (end - start)
@@ -238,7 +238,7 @@ def _stretches(lines: Lines) -> tuple[list[tuple[int, int]], set[int]]:
     """Return the index ranges of successive *lines* in a column, and the indexes of lines that the next continues."""
     ranges: list[tuple[int, int]] = []
     continued_indexes: set[int] = set()
-    first = 0
+    start_index = 0
     for index, (previous_line, line) in enumerate(pairwise(lines), start=1):
         leading, height = previous_line.bottom - line.bottom, max(line.height, previous_line.height)
         is_below = SLACK < leading < WIDEST_LEADING * height
@@ -248,10 +248,10 @@ def _stretches(lines: Lines) -> tuple[list[tuple[int, int]], set[int]]:
         if overlaps and line.left >= previous_line.right - SLACK:
             continued_indexes.add(index - 1)  # visually one line: PDFium breaks lines at raised footnote marks
             continue
-        ranges.append((first, index))
-        first = index
+        ranges.append((start_index, index))
+        start_index = index
     if lines:
-        ranges.append((first, len(lines)))
+        ranges.append((start_index, len(lines)))
     return ranges, continued_indexes
 
 

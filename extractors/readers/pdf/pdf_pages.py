@@ -297,10 +297,10 @@ def read_page(document: PdfDocument, number: int, *, is_continuation: bool) -> P
     with closing(document[number - 1]) as page:
         if pdfium.FPDFPage_CountObjects(page) > MOST_OBJECTS:
             raise PageTooLarge(f"more than {MOST_OBJECTS} objects")
-        no_links: list[Link] = []
-        annotations = attempt(faults, "links", lambda: list(links_of(document, page)), no_links)
-        no_comments: list[tuple[str, str]] = []
-        comments = attempt(faults, "comments", lambda: list(comments_of(page, len(annotations))), no_comments)
+        annotations = attempt(faults, "links", lambda: list(links_of(document, page)), list[Link]())
+        comments = attempt(
+            faults, "comments", lambda: list(comments_of(page, len(annotations))), list[tuple[str, str]]()
+        )
         links = tuple(link for link in annotations if link.uri.strip())
         pdf_page = PdfPage(number, "", links, tuple(comments))
         pdf_page = attempt(
@@ -362,8 +362,8 @@ def _is_garbled(text: str, text_page: PdfTextPage) -> bool:
     if len(_COMMON_WORD.findall(text)) > _COMMON_SHARE * len(text.split()) or _LABEL.search(text):
         return False
     sample = range(0, text_page.count_chars(), 1 + text_page.count_chars() // _SAMPLE_CHARS)
-    unmapped = sum(pdfium.FPDFText_HasUnicodeMapError(text_page, index) == 1 for index in sample)
-    return bool(2 * unmapped > len(sample))
+    unmapped_count = sum(pdfium.FPDFText_HasUnicodeMapError(text_page, index) == 1 for index in sample)
+    return bool(2 * unmapped_count > len(sample))
 
 
 def _right_to_left_page(pdf_page: PdfPage, text_page: PdfTextPage) -> PdfPage:
@@ -410,8 +410,8 @@ def _may_text_end(lines: Lines, line_count: int) -> bool:
     """Return True if the text of a page may end before its last *line_count* lines, by the space above them."""
     if not 0 < line_count < len(lines):
         return line_count == 0
-    line, following = lines[-line_count - 1], lines[-line_count]
-    return not 0 < line.bottom - following.bottom < _SET_APART * line.height
+    line, next_line = lines[-line_count - 1], lines[-line_count]
+    return not 0 < line.bottom - next_line.bottom < _SET_APART * line.height
 
 
 def _with_geometry(page: PdfPage, labels: Sequence[int], ark_links: set[str], glyphs: Glyphs) -> PdfPage:

@@ -306,6 +306,6 @@ def _findings_without_text(pages: Sequence[PdfPage]) -> Iterator[Finding]:
         (garbled_page_numbers, "have unusable text, because their fonts do not map to characters", "unreadable-page"),
     ):
         if numbers:
-            first = f"the first is page {numbers[0]}"
-            detail = f"{len(numbers)} of {len(pages)} pages {state} ({first}): nothing was read there"
+            first_page = f"the first is page {numbers[0]}"
+            detail = f"{len(numbers)} of {len(pages)} pages {state} ({first_page}): nothing was read there"
             yield Finding("no-text" if 2 * len(numbers) > drawn_page_count else kind, detail)

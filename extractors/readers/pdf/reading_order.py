@@ -270,4 +270,4 @@ def _is_far(line: Line, previous_line: Line, height: float) -> bool:
 
 
 def _gaps(cells: Sequence[_Cell]) -> Iterator[tuple[float, float]]:
-    return ((cell.right, following.left) for cell, following in pairwise(cells) if following.left > cell.right)
+    return ((cell.right, next_cell.left) for cell, next_cell in pairwise(cells) if next_cell.left > cell.right)

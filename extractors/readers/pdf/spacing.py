@@ -128,9 +128,9 @@ class Spacing:
 
     def corrections(self) -> Corrections:
         """Return the corrections for the words around all labels, over all their lines."""
-        removed: set[int] = set()
-        inserted: set[int] = set()
-        doubtful: set[int] = set()
+        removed_offsets: set[int] = set()
+        inserted_offsets: set[int] = set()
+        doubtful_offsets: set[int] = set()
         word_end = 0
         for label in self._labels:
             index = line_index_at(self._lines, label)
@@ -138,21 +138,23 @@ class Spacing:
                 continue
             self._letterspacing.update(self._letterspacing_around(label, index))
             if self._usual_space:
-                removed.update(self._false_spaces_before(label, index))
+                removed_offsets.update(self._false_spaces_before(label, index))
             base_line: float | None
             [base_line] = self._glyphs.letter_bottoms([label])
             height = self._glyphs.box(label).height
             for start, word_end, false_spaces in self._pieces_after(label, index):
-                removed.update(false_spaces)
+                removed_offsets.update(false_spaces)
                 mark_offset = self._raised_mark(start, word_end, base_line, height)
                 if mark_offset is not None:
-                    inserted.add(mark_offset)
+                    inserted_offsets.add(mark_offset)
                     break
                 base_line = None
             if self._is_doubtful(word_end):
-                doubtful.add(word_end)
-        removed |= self._letterspacing
-        return Corrections(*(tuple(sorted(offsets)) for offsets in (removed, inserted, doubtful)))
+                doubtful_offsets.add(word_end)
+        removed_offsets |= self._letterspacing
+        return Corrections(
+            *(tuple(sorted(offsets)) for offsets in (removed_offsets, inserted_offsets, doubtful_offsets))
+        )
 
     def _find_usual_space(self) -> float:
         """Return the usual width of a space of this page in heights of the font; 0.0 if spaces are characters."""
@@ -187,28 +189,30 @@ class Spacing:
         if space < 0 or label in self._letterspacing or self._text.find(" ", label, min(end, label + _NEAR_CHARS)) < 0:
             return
         letters, gaps = self._letters(start, end)
-        middle = bisect_left(letters, label)
-        usual = median(gaps[max(0, middle - _NEAR_CHARS) : middle + _NEAR_CHARS] or [0.0])
-        if usual < _LETTERSPACED_GAP:
+        label_index = bisect_left(letters, label)
+        usual_gap = median(gaps[max(0, label_index - _NEAR_CHARS) : label_index + _NEAR_CHARS] or [0.0])
+        if usual_gap < _LETTERSPACED_GAP:
             return
-        first = self._last_letterspaced(middle, letters, gaps, usual, -1)
-        last = self._last_letterspaced(middle, letters, gaps, usual, 1)
-        offsets = range(letters[first], letters[last])
+        first_index = self._last_letterspaced(label_index, letters, gaps, usual_gap, -1)
+        last_index = self._last_letterspaced(label_index, letters, gaps, usual_gap, 1)
+        offsets = range(letters[first_index], letters[last_index])
         yield from (offset for offset in offsets if self._text[offset] == " ")
-        if first == 0:
-            yield from self._letterspacing_in_lines(range(index - 1, max(-1, index - _MOST_LINES), -1), usual)
-        if last == len(letters) - 1:
-            yield from self._letterspacing_in_lines(range(index + 1, min(len(self._lines), index + _MOST_LINES)), usual)
+        if first_index == 0:
+            yield from self._letterspacing_in_lines(range(index - 1, max(-1, index - _MOST_LINES), -1), usual_gap)
+        if last_index == len(letters) - 1:
+            yield from self._letterspacing_in_lines(
+                range(index + 1, min(len(self._lines), index + _MOST_LINES)), usual_gap
+            )
 
-    def _letterspacing_in_lines(self, indexes: range, usual: float) -> Iterator[int]:
+    def _letterspacing_in_lines(self, indexes: range, usual_gap: float) -> Iterator[int]:
         """Yield the offsets of false spaces in the lines *indexes*, while one letterspaced word continues there.
 
-        *usual* is the distance of its letters in font heights.
+        *usual_gap* is the distance of its letters in font heights.
         """
         for index in indexes:
             letters, gaps = self._letters(self._lines[index].start, self._lines[index].end)
             edge_index = 0 if indexes.step > 0 else len(letters) - 1
-            last_index = self._last_letterspaced(edge_index, letters, gaps, usual, indexes.step)
+            last_index = self._last_letterspaced(edge_index, letters, gaps, usual_gap, indexes.step)
             offsets = range(letters[min(edge_index, last_index)], letters[max(edge_index, last_index)])
             yield from (offset for offset in offsets if self._text[offset] == " ")
             if last_index not in (0, len(letters) - 1) or last_index == edge_index:
@@ -225,15 +229,15 @@ class Spacing:
         gaps = [(box.left - right) / height for box, right in zip(boxes[1:], rights, strict=False)]
         return letters, gaps
 
-    def _last_letterspaced(self, index: int, letters: list[int], gaps: list[float], usual: float, step: int) -> int:
+    def _last_letterspaced(self, index: int, letters: list[int], gaps: list[float], usual_gap: float, step: int) -> int:
         """Return the index in *letters* of the last letter of a letterspaced word, from *index* in direction *step*.
 
-        *gaps* are those between *letters*, and *usual* is that of the word. Of two close letters, the first already
+        *gaps* are those between *letters*, and *usual_gap* is that of the word. Of two close letters, the first already
         belongs to a word that isn't letterspaced.
         """
         while 0 <= index + step < len(letters):
             gap = gaps[min(index, index + step)]
-            if gap < _KERNED_SHARE * usual:
+            if gap < _KERNED_SHARE * usual_gap:
                 previous_index = index - step
                 is_first = not 0 <= previous_index < len(letters)
                 if not is_first:  # or no space of PDFium is between the two
@@ -246,7 +250,7 @@ class Spacing:
             real_spaces = (
                 offset for offset in offsets if self._text[offset] == " " and not self._glyphs.is_generated(offset)
             )
-            if gap > usual + _WORD_SPACE or next(real_spaces, None) is not None:
+            if gap > usual_gap + _WORD_SPACE or next(real_spaces, None) is not None:
                 return index
             index += step
         return index
@@ -294,7 +298,7 @@ class Spacing:
         # The gap between the letters before the space is wide in a justified line.
         offsets = range(max(self._text.rfind(" ", 0, space), space - _NEAR_CHARS) + 1, space)
         boxes = self._glyphs.boxes(offsets)
-        letter_gaps = [following.left - box.right for box, following in pairwise(boxes)]
+        letter_gaps = [next_box.left - box.right for box, next_box in pairwise(boxes)]
         return len(letter_gaps) > 1 and gap < _LEAST_CONTRAST * median(letter_gaps) / (boxes[0].height or 1.0)
 
     def _is_doubtful(self, space: int) -> bool:
@@ -309,8 +313,8 @@ class Spacing:
         if abs(previous_box.bottom - next_box.bottom) > _RAISED_SHARE * previous_box.height:
             return False
         other_gaps = self._gaps(line_index_at(self._lines, space))
-        usual = median(other_gaps) if len(other_gaps) > _MOST_NEAR_LINES else self._usual_space
-        return not usual or gap < _UNUSUAL_SHARE * usual
+        usual_space = median(other_gaps) if len(other_gaps) > _MOST_NEAR_LINES else self._usual_space
+        return not usual_space or gap < _UNUSUAL_SHARE * usual_space
 
     def _gaps(self, index: int) -> list[float]:
         """Return the widths of the spaces that PDFium inserted in line *index*, sorted, in font heights."""
