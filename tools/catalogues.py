@@ -26,7 +26,7 @@ TRANSLATED: Final = tuple(code for code in NAMES if code != "en")
 _SOURCES: Final = {
     "reports": [("**.py", "python"), ("**.j2", "jinja2"), ("**.toml", "tools.catalogues:extract_declared")],
     "arkaudit/features/overview": [("**.py", "python"), ("**.j2", "jinja2")],
-    "arkaudit/output": [("reporting.py", "python")],
+    "arkaudit/output": [("reporting.py", "python"), ("hints.py", "python")],
     "arkaudit/features/living_issue": [("**.py", "python")],
 }
 #: Functions beside gettext's that take a sentence, and the positions of its forms.

@@ -16,6 +16,7 @@ from arkaudit.hooks import ArkSource
 from arkaudit.output import output_rows as rows
 from arkaudit.output.exits import say
 from arkaudit.output.explaining import RunObservations, explanation
+from arkaudit.output.hints import MOST_FAULTS, Fault, failing_words
 from crawler.answers.mementos import MementoRecord
 from crawler.asking.shared import Target
 from crawler.history.ark_status import ArkState
@@ -30,7 +31,6 @@ from crawler.verdicts.verdict import unobserved_verdict
 from extractors.mentions.mention import Mention
 from extractors.model.ark import Ark
 from extractors.model.errors import UserMistake
-from reports.hints import MOST_FAULTS, Fault, failing_words
 from reports.languages import ENGLISH
 
 #: Families of outcomes that the summary lists as problems, the most severe first.

@@ -14,6 +14,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Any, BinaryIO, TextIO, TypeVar
 
 from arkaudit.output.exits import say
+from arkaudit.output.hints import MOST_FAULTS, Fault
 from arkaudit.output.progress import Progress
 from crawler.model.observations import Problem
 from crawler.model.outcomes import MISTYPED
@@ -24,7 +25,6 @@ from extractors.model.check_characters import CheckCharacter
 from extractors.model.documents import ABOUT_CITATIONS, Finding
 from extractors.model.errors import RunInterrupted
 from extractors.two_passes import DocumentSummary, RenderedDocument, TwoPasses
-from reports.hints import MOST_FAULTS, Fault
 from reports.languages import ENGLISH
 from reports.languages.display import count_noun
 from reports.store.known_problems import NOTHING_KNOWN, UNREADABLE, KnownProblems

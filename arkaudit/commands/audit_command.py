@@ -60,7 +60,7 @@ def crawl(
     from arkaudit.audits.audit import Audit
     from arkaudit.audits.resuming import open_run
     from arkaudit.output.exits import after_crawl, print_ending
-    from reports.hints import Fault
+    from arkaudit.output.hints import Fault
     from reports.languages.display import count_noun
 
     config = config_of(config_file, options)

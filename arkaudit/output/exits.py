@@ -18,8 +18,8 @@ from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, NoReturn, TextIO
 
+from arkaudit.output.hints import Fault, fault_lines, next_words
 from extractors.model.errors import EXIT_INTERRUPTED, EXIT_MISTAKE, EXIT_UNFINISHED, ArkauditError
-from reports.hints import Fault, fault_lines, next_words
 from reports.languages import ENGLISH, Language
 from reports.languages.display import count_noun, escape_invisible
 

@@ -18,13 +18,13 @@ from rich.text import Text
 from arkaudit.configuration.config import Config
 from arkaudit.output import exits
 from arkaudit.output.exits import OutputClosed, after_run, also_in, forget, print_ending, say
+from arkaudit.output.hints import MOST_FAULTS, Fault, failing_words
 from arkaudit.output.output_rows import whole, write, write_file
 from crawler.model.observations import Family, Problem
 from crawler.model.registry import load_registry
 from extractors.model.errors import UserMistake
 from extractors.model.files import path_exists
 from reports.exports import FORMATS, check_out, text_of, write_report
-from reports.hints import MOST_FAULTS, Fault, failing_words
 from reports.languages import ENGLISH, N_, Language
 from reports.languages.display import count_noun, escape_invisible
 from reports.remediation.targets import targets_text

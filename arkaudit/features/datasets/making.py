@@ -39,6 +39,7 @@ from arkaudit.features.datasets.storage import (
     reason_of,
 )
 from arkaudit.output.exits import command, end, end_unread, say
+from arkaudit.output.hints import next_words
 from arkaudit.output.progress import Progress
 from crawler.spiders.seeds import Seeds
 from extractors.documents import document_name, unwritable_reason
@@ -46,7 +47,6 @@ from extractors.model.check_characters import NOTHING_DECLARED, Declared
 from extractors.model.documents import Finding
 from extractors.model.errors import EXIT_UNFINISHED, UserMistake
 from extractors.model.formats import PLUGIN_FORMATS, DocumentFormat, add_formats
-from reports.hints import next_words
 from reports.languages.display import count_noun
 
 if TYPE_CHECKING:

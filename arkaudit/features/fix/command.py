@@ -20,9 +20,9 @@ from arkaudit.features.fix.sources import Unfixable
 from arkaudit.features.fix.writing import reason_to_leave, reason_to_leave_tree, remove_parts, replace_file, work_tree
 from arkaudit.output import output_rows as rows
 from arkaudit.output.exits import command, end_unread, errors, say
+from arkaudit.output.hints import next_words
 from extractors.model.budget import core_count
 from extractors.model.errors import EXIT_MISTAKE, EXIT_UNFINISHED, UserMistake
-from reports.hints import next_words
 from reports.languages.display import count_noun, escape_invisible
 
 _KINDS = [kind.value for kind in WRITTEN]

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reports.hints import MOST_FAULTS, MOST_PLACES, Fault, fault_lines
+from arkaudit.output.hints import MOST_FAULTS, MOST_PLACES, Fault, fault_lines
 from reports.languages import LANGUAGES
 from tests.real.loopback import ON_LOOPBACK, RawServer, json_lines, reply, run_command, select
 from tests.real.read_only import read_only
