@@ -172,6 +172,7 @@ def exit_on(fail_on: Sequence[str], tokens: Iterable[str], *, is_whole: bool = T
     if reached := reached_tokens(chosen, tokens):
         options = " ".join(f"--fail-on {token}" for token in chosen)
         say(f"exit code {EXIT_FINDING} because of {options}: there is {' and '.join(reached)}")
+        say("to accept it for a time, put it on the list of known problems: arkaudit known add --until YYYY-MM-DD")
         sys.exit(EXIT_FINDING)
     if not is_whole:
         sys.exit(EXIT_UNFINISHED)
