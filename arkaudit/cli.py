@@ -66,11 +66,11 @@ def _be_quiet(_: click.Context, __: click.Parameter, is_on: bool) -> None:
     quiet.is_on = is_on
 
 
-def _choose_color(_: click.Context, __: click.Parameter, when: str) -> None:
-    if when != "auto":
+def _choose_color(_: click.Context, __: click.Parameter, color: str) -> None:
+    if color != "auto":
         for variable in ("NO_COLOR", "FORCE_COLOR"):
             os.environ.pop(variable, None)
-    os.environ.update(_VARIABLES[when])
+    os.environ.update(_VARIABLES[color])
 
 
 #: Commands of the core: the module in `arkaudit.commands`, and the line in the list of commands.
@@ -95,25 +95,27 @@ class LazyGroup(click.Group):
 
     @cached_property
     def entries(self) -> Mapping[str, tuple[str, str]]:
-        """For each command, ``module:function`` and its line of help. Raises `UserMistake` for a bad plug-in."""
-        core = {name: (f"arkaudit.commands.{module}:{name}", line) for name, (module, line) in _COMMANDS.items()}
-        return merge([core, *plugins().hook.commands()], "the command")
+        """``module:function`` and the line of help by the name of a command. Raises `UserMistake` for a bad plug-in."""
+        core_entries = {
+            name: (f"arkaudit.commands.{module}:{name}", line) for name, (module, line) in _COMMANDS.items()
+        }
+        return merge([core_entries, *plugins().hook.commands()], "the command")
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names of all commands in alphabetical order."""
         return sorted(self.entries)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Import and return the command of this name, or return None."""
+        """Import and return the command named *cmd_name*, or return None."""
         if cmd_name not in self.entries:
             return None
         command: click.Command = resolve_name(self.entries[cmd_name][0])
         return with_output_options(command)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the list of commands without importing them."""
-        listed = {name: click.Command(name, short_help=line) for name, (_, line) in self.entries.items()}
-        click.Group(commands=listed).format_commands(ctx, formatter)
+        """Write the list of commands to *formatter* without importing the commands."""
+        named_commands = {name: click.Command(name, short_help=line) for name, (_, line) in self.entries.items()}
+        click.Group(commands=named_commands).format_commands(ctx, formatter)
 
 
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
@@ -129,7 +131,7 @@ def cli() -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run the command, and exit.
+    """Run the command with *arguments* (None: those of the process), and exit.
 
     Exit codes: 0 done; 1 done, with a finding at or above ``--fail-on``; 2 the user's mistake; 3 unfinished, or all
     seeds are unreadable; 130 interrupted.
@@ -142,8 +144,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
             cli.main(arguments, prog_name="arkaudit", standalone_mode=False)
         finally:
             flush_results()
-    except click.exceptions.NoArgsIsHelpError as shown:
-        click.echo(shown.ctx.get_help() if shown.ctx else "", err=True)
+    except click.exceptions.NoArgsIsHelpError as help_request:
+        click.echo(help_request.ctx.get_help() if help_request.ctx else "", err=True)
         sys.exit(EXIT_MISTAKE)
     except click.ClickException as mistake:
         end(EXIT_MISTAKE, mistake.format_message().replace("\n", " "))
@@ -151,8 +153,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         end(EXIT_MISTAKE, str(mistake))
     except (KeyboardInterrupt, click.Abort):
         end(EXIT_INTERRUPTED, INTERRUPTED)
-    except SystemExit as ending:
-        if survived and ending.code in (None, 0, EXIT_FINDING):
+    except SystemExit as exit_request:
+        if survived and exit_request.code in (None, 0, EXIT_FINDING):
             sys.exit(EXIT_UNFINISHED)
         raise
     except Exception as failure:

@@ -69,7 +69,7 @@ def settings() -> Mapping[str, type[Section]]:
 
 @hookspec
 def scrapy_settings(config: Config) -> Mapping[str, object]:
-    """Return Scrapy settings for each run with *config*; they override those of the program::
+    """Return Scrapy settings for each run with *config*, which override the settings of arkaudit::
 
     @hookimpl
     def scrapy_settings(config):
@@ -79,16 +79,16 @@ def scrapy_settings(config: Config) -> Mapping[str, object]:
 
 @dataclass(frozen=True, slots=True)
 class Channel:
-    """A destination of the news after a run, which the section that names it yields."""
+    """A destination of the news after a run; the `channels` of a section yield those that are configured."""
 
     words: str
-    """What it does with a message, for people; without secrets."""
+    """The action in messages, such as ``post to https://chat.example``, without secrets."""
     target: str
-    """Its destination as configured, which may hold a secret. By it the store remembers which news it got."""
+    """The destination as configured, which may hold a secret; the key under which the store keeps the last news."""
     deliver: Callable[[Digest, Language], None]
     """Delivers a digest, or raises `ArkauditError`. The next run sends what could not be delivered."""
     is_updated: bool = False
-    """True if it gets the digest of each run, and not only changes."""
+    """True if the channel gets the digest of each run, and not only changes."""
 
 
 class ArkSource(Protocol):
@@ -96,7 +96,7 @@ class ArkSource(Protocol):
 
     @property
     def place(self) -> str:
-        """The place as the user named it."""
+        """The value of ``check --from``, as the user wrote it."""
 
     @property
     def digest(self) -> str:
@@ -108,7 +108,7 @@ class ArkSource(Protocol):
 
     @property
     def notes(self) -> Sequence[tuple[str, Finding]]:
-        """Findings and their subjects, complete after all records were given."""
+        """Subjects (names of documents) with findings about them, complete after `records` has ended."""
 
     def targets(self, resolver: str) -> Sequence[tuple[Ark, str]]:
         """Return distinct ARKs with their request URLs, sorted; ARKs cited without a resolver get *resolver*."""
@@ -149,7 +149,7 @@ def report_formats() -> Mapping[str, tuple[str, str]]:
 
 @hookspec
 def after_run(config: Config, config_file: Path) -> None:
-    """Do what follows a scheduled run of the audit *config* in *config_file*; a failure changes no exit code::
+    """Act after a scheduled run of the audit *config*, which *config_file* configures. Exceptions change no exit code::
 
     @hookimpl
     def after_run(config, config_file):
@@ -170,9 +170,9 @@ def plugins() -> pluggy.PluginManager:
 
 
 def _may_be_installed() -> bool:
-    """Return True if a package on the path may have a plug-in. To ask `importlib.metadata` doubles the time of a start."""
-    declared = (file for folder in sys.path for file in Path(folder).glob("*-info/entry_points.txt"))
-    return any(f"[{PROJECT}]" in file.read_text("utf-8", "replace") for file in declared)
+    """Return True if a package in `sys.path` may have a plug-in; `importlib.metadata` would double the time of a start."""
+    entry_point_files = (file for folder in sys.path for file in Path(folder).glob("*-info/entry_points.txt"))
+    return any(f"[{PROJECT}]" in file.read_text("utf-8", "replace") for file in entry_point_files)
 
 
 def _register_installed(manager: pluggy.PluginManager) -> None:
@@ -192,7 +192,7 @@ def _register_installed(manager: pluggy.PluginManager) -> None:
 
 
 def add_formats() -> None:
-    """Add the formats of documents and of reports that plug-ins have. Raises `UserMistake` if a name is in use."""
+    """Add the document and report formats of plug-ins. Raises `UserMistake` if two formats have the same name."""
     documents = merge(plugins().hook.document_formats(), "the document format")
     reports = merge(plugins().hook.report_formats(), "the report format")
     # Imported only with such plug-ins: most starts need neither.
@@ -209,15 +209,15 @@ def add_formats() -> None:
         raise UserMistake(f"{clash}: uninstall the plug-in that has it") from None
 
 
-def merge(mappings: Iterable[Mapping[str, Value]], what: str) -> dict[str, Value]:
+def merge(mappings: Iterable[Mapping[str, Value]], kind: str) -> dict[str, Value]:
     """Return the union of *mappings* from arkaudit and plug-ins.
 
-    Raises `UserMistake` if two have the same name; *what* is the kind of thing in the message.
+    Raises `UserMistake` if two have the same key; *kind* names the keys in the message, such as ``the command``.
     """
     union: dict[str, Value] = {}
     for mapping in mappings:
         for name, value in mapping.items():
             if name in union:
-                raise UserMistake(f"{what} {name!r} is there twice: uninstall the plug-in that has it")
+                raise UserMistake(f"{kind} {name!r} is there twice: uninstall the plug-in that has it")
             union[name] = value
     return union

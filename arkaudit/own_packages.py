@@ -14,11 +14,11 @@ from pathlib import Path
 NAMES = ("extractors", "crawler", "reports")
 HOME = Path(__file__).resolve().parents[1]
 
-WAYS_OUT = "rename it, or install arkaudit in an environment of its own (venv, pipx) or use the container"
+REMEDIES = "rename it, or install arkaudit in an environment of its own (venv, pipx) or use the container"
 
 
 def import_own_packages() -> None:
-    """Import the packages from the folder of this one. Raises ImportError if a foreign module has been imported."""
+    """Import `NAMES` from the folder of arkaudit. Raises ImportError if a module of another project has such a name."""
     for name in NAMES:
         module = sys.modules.get(name)
         if module is None:
@@ -28,8 +28,10 @@ def import_own_packages() -> None:
             module = sys.modules[name] = module_from_spec(spec)
             spec.loader.exec_module(module)
         elif not _is_ours(name, file := getattr(module, "__file__", None)):
-            where = file or "another module"
-            raise ImportError(f"arkaudit has a package named {name}, and {where} has the same name: {WAYS_OUT}")
+            foreign_module = file or "another module"
+            raise ImportError(
+                f"arkaudit has a package named {name}, and {foreign_module} has the same name: {REMEDIES}"
+            )
 
 
 def _is_ours(name: str, file: str | None) -> bool:

@@ -78,9 +78,9 @@ class Audit:
     resolve: bool = True
     """False to read documents without requesting the ARKs that they cite."""
     on_document: Callable[[DocumentRecord], None] = lambda record: None
-    """Called with the record of each document after it was read."""
+    """Called with the record of each document after the document was read."""
     on_verdict: Callable[[Verdict], None] | None = None
-    """Called with each verdict, in the order of the targets. Without it, interrupted judging is resumed."""
+    """Called with each verdict, in the order of the targets. If None, interrupted judging is resumed."""
     registry: Registry = field(default_factory=load_registry)
     run_id: int = 0
     is_judged: bool = False
@@ -88,22 +88,22 @@ class Audit:
     is_read: bool = False
     """True once all documents are read, so that the set of ARKs to request is final."""
     faults: RunFaults = field(default_factory=RunFaults)
-    """Bugs of arkaudit in this run, and entries that they left without an outcome."""
-    logged: RequestLogs | None = None
+    """Bugs of arkaudit in this run, and frontier entries that lack an outcome because of these bugs."""
+    request_logs: RequestLogs | None = None
     spider_arguments: dict[str, Any] = field(default_factory=dict)
     """Arguments of every spider."""
 
     def run(self, command: str, decision: ResumeDecision | None = None) -> int:
-        """Begin a run, or resume the one in *decision*, finish it, and return its id.
+        """Begin a run of this *command*, or resume the run in *decision*; finish and judge the run, and return its id.
 
-        The store holds its verdicts afterwards. Raises `AuditInterrupted` or `crawler.store.StoreUnwritable` if the
-        run could not finish. It can be resumed then: all observations until that moment are stored.
+        Raises `AuditInterrupted` or `crawler.store.StoreUnwritable` if the run could not finish. The run can be resumed
+        then: all observations until that moment are stored.
         """
         if self._contacts_foreign_hosts():
             warn_if_anonymous(self.config)
-        named = [self.source.place] if self.source is not None else []
-        named += self.seeds.names if self.seeds is not None else []
-        self.run_id = begin(self.config, self.store, command, named, decision)
+        seed_names = [self.source.place] if self.source is not None else []
+        seed_names += self.seeds.names if self.seeds is not None else []
+        self.run_id = begin(self.config, self.store, command, seed_names, decision)
         for folder, finding in self.seeds.folder_findings.items() if self.seeds is not None else ():
             self.store.record_findings(self.run_id, document_name(folder), [finding])
             say(f"{document_name(folder)}: {finding.kind}: {finding.detail}")
@@ -111,7 +111,7 @@ class Audit:
         self.spider_arguments = {"store": self.store, "run_id": self.run_id}
         with record_end(self.store, self.run_id, self.faults, self._judge_interrupted), ExitStack() as stack:
             if self.seeds is not None:
-                self.logged = logged_requests(self.seeds.logs, self.config)
+                self.request_logs = logged_requests(self.seeds.logs, self.config)
             progress = stack.enter_context(RunProgress())
             self._crawl(stack, progress)
             self._judge(progress)
@@ -122,15 +122,15 @@ class Audit:
         config = self.config
         if config.network.only_routed:
             return False
-        archive = [config.memento.timegate] if config.memento.timegate and self.resolve else []
+        timegate_urls = [config.memento.timegate] if config.memento.timegate and self.resolve else []
         urls = [
-            *archive,
+            *timegate_urls,
             *(self.seeds.urls if self.seeds else ()),
             *(url for ark, url in self.targets or () if not ark.is_skipped),
         ]
         # The hosts that documents cite are still unknown.
-        is_open = self.resolve and (self.seeds is not None or self.source is not None)
-        return is_open or any(not config.owns(host) for host in set(map(origin_of, urls)))
+        may_cite_any_host = self.resolve and (self.seeds is not None or self.source is not None)
+        return may_cite_any_host or any(not config.owns(host) for host in set(map(origin_of, urls)))
 
     # -- spiders
 
@@ -156,25 +156,25 @@ class Audit:
             for subject, finding in self.source.notes:
                 self.store.record_findings(self.run_id, subject, [finding])
         if self.seeds is not None:
-            documents = partial(self._documents_arguments, self.seeds, executor, progress)
-            stages.append(SpiderStage(DocumentsSpider, documents))
+            documents_arguments = partial(self._documents_arguments, self.seeds, executor, progress)
+            stages.append(SpiderStage(DocumentsSpider, documents_arguments))
         if self.resolve:
             stages.append(SpiderStage(ArksSpider, partial(self._arks_arguments, progress)))
             if self.config.memento.timegate:
                 stages.append(SpiderStage(MementosSpider, partial(self._mementos_arguments, progress)))
         # Scrapy's default is 5 MB, enough for two processes.
-        window = _AHEAD_BYTES * max(jobs, 2)
-        settings = self.config.settings() | {"SCRAPER_SLOT_MAX_ACTIVE_SIZE": window}
+        unread_limit = _AHEAD_BYTES * max(jobs, 2)
+        settings = self.config.settings() | {"SCRAPER_SLOT_MAX_ACTIVE_SIZE": unread_limit}
         run_stages(stages, settings, faults=self.faults, on_start=on_start)
 
     def _documents_arguments(self, seeds: Seeds, executor: WorkerExecutor, progress: RunProgress) -> dict[str, Any]:
-        """Return the keyword arguments of `DocumentsSpider`; *executor* runs its parsers."""
+        """Return the keyword arguments of `DocumentsSpider`, whose parsers run in *executor*."""
         progress.stage("documents", done=self.store.counts(self.run_id)["documents"])
         crawl = self.config.crawl
-        options = {**dict(crawl), "oai": Selection(**dict(crawl.oai))}
+        plan_options = {**dict(crawl), "oai": Selection(**dict(crawl.oai))}
         return {
             **self.spider_arguments,
-            "plan": CrawlPlan.from_urls(seeds.urls, seeds.named_kinds, **options),
+            "plan": CrawlPlan.from_urls(seeds.urls, seeds.named_kinds, **plan_options),
             "files": seeds.files,
             "source_files": seeds.named_files,
             "executor": executor,
@@ -182,24 +182,21 @@ class Audit:
         }
 
     def _arks_arguments(self, progress: RunProgress) -> dict[str, Any]:
-        """Return the keyword arguments of `ArksSpider`: targets, their other readings, and what is asked.
-
-        All documents must have been read.
-        """
-        config, asked = self.config, self._run_targets(as_asked=True)
+        """Return the keyword arguments of `ArksSpider`, after all documents were read."""
+        config, targets = self.config, self._run_targets(as_asked=True)
         frontier = Frontier(self.store, self.run_id, ARKS)
-        done = frontier.counts()[FrontierState.DONE]
+        done_count = frontier.counts()[FrontierState.DONE]
 
-        urls = {url for ark, url in asked if not ark.is_skipped}
-        left = urls - (frontier.settled_forms() if done else set())
-        progress.stage("URLs of ARKs", len(urls), done=len(urls) - len(left), urls=left)
+        urls = {url for ark, url in targets if not ark.is_skipped}
+        open_urls = urls - (frontier.settled_forms() if done_count else set())
+        progress.stage("URLs of ARKs", len(urls), done=len(urls) - len(open_urls), urls=open_urls)
         registry = self.registry
         if config.resolve.maptr:
-            naans = (ark.naan for ark, _ in asked if not ark.is_skipped)
+            naans = (ark.naan for ark, _ in targets if not ark.is_skipped)
             registry = with_resolvers(registry, naans, dns_look_up())
         return {
             **self.spider_arguments,
-            "targets": asked,
+            "targets": targets,
             "readings": self._candidate_readings(),
             "registry": registry,
             "direct": config.resolve.direct,
@@ -211,28 +208,30 @@ class Audit:
         }
 
     def _mementos_arguments(self, progress: RunProgress) -> dict[str, Any]:
-        """Judge all ARKs, and return the keyword arguments of `MementosSpider`, whose targets are the failing ones."""
+        """Judge all ARKs, and return the keyword arguments of `MementosSpider`, whose targets are the failing ARKs."""
         self._judge(progress)
-        wanted = self.config.memento
-        assert wanted.timegate is not None
-        failing = [
-            *self.store.capture_wishes(self.run_id, wanted.timegate, now=datetime.now(UTC), max_age_s=wanted.max_age)
+        settings = self.config.memento
+        assert settings.timegate is not None
+        failing_targets = [
+            *self.store.capture_wishes(
+                self.run_id, settings.timegate, now=datetime.now(UTC), max_age_s=settings.max_age
+            )
         ]
-        progress.stage("archived copies", len(failing))
-        return {**self.spider_arguments, "timegate": wanted.timegate, "targets": failing}
+        progress.stage("archived copies", len(failing_targets))
+        return {**self.spider_arguments, "timegate": settings.timegate, "targets": failing_targets}
 
     # -- targets and their background
 
     def _run_targets(self, *, as_asked: bool = False) -> list[Target]:
-        """Return the ARKs of the run with their request URLs.
+        """Return the ARKs of the run with their request URLs; none if ARKs are not resolved.
 
-        With *as_asked*, those of doubtful mentions as they were before answers decided them.
+        With *as_asked*, a doubtful mention has its first reading, not the reading that answers decided later.
         """
         if self.targets is not None:
             return list(self.targets)
         if not self.is_read:
-            if self.logged is not None and self.logged.logs:
-                self.store.record_logs(self.run_id, self.logged.records())
+            if self.request_logs is not None and self.request_logs.logs:
+                self.store.record_logs(self.run_id, self.request_logs.records())
             from crawler.spiders.runs import conclude_documents
 
             config = self.config
@@ -255,7 +254,7 @@ class Audit:
     # -- verdicts
 
     def _judge(self, progress: RunProgress) -> None:
-        """Settle doubtful readings by the answers, then judge all targets, unless that is done."""
+        """Settle doubtful readings by the answers, then judge all targets, unless the run is judged already."""
         if self.is_judged:
             return
         if self.faults.lost:
@@ -264,18 +263,18 @@ class Audit:
             return
         background = self._background()
         settle_readings(self.store, self.run_id)
-        asked = self._run_targets()
+        targets = self._run_targets()
         registry = background.registry.entries if background.registry else ()
-        rest = (asked, sorted(background.readings.items()), registry)
-        basis = fingerprint([__version__, *map(repr, rest)])
-        recorded = self.store.begin_verdicts(self.run_id, basis)
-        progress.stage(JUDGING, len(asked), done=0 if self.on_verdict else len(recorded))
+        judging_inputs = (targets, sorted(background.readings.items()), registry)
+        basis_fingerprint = fingerprint([__version__, *map(repr, judging_inputs)])
+        judged_urls = self.store.begin_verdicts(self.run_id, basis_fingerprint)
+        progress.stage(JUDGING, len(targets), done=0 if self.on_verdict else len(judged_urls))
         judge_run(
             self.store,
             self.run_id,
-            asked,
+            targets,
             background,
-            recorded=recorded,
+            recorded=judged_urls,
             on_verdict=self.on_verdict,
             on_progress=progress.count_verdict,
             on_bug=self.faults.bugs.append,
@@ -283,15 +282,15 @@ class Audit:
         self.is_judged = True
 
     def _judge_interrupted(self, interrupt: BaseException) -> None:
-        """Judge the complete targets of an interrupted run, unless the *interrupt* demands an immediate end."""
+        """Judge the targets with all answers after an *interrupt*, unless this demands an immediate end."""
         is_patient = isinstance(interrupt, RunInterrupted) and not interrupt.at_once
         if is_patient and self.is_read and not self.is_judged:
             self._judge_complete_targets()
 
     def _judge_complete_targets(self) -> None:
-        """Judge the targets whose questions are all answered.
+        """Judge the targets whose questions are all answered or out of attempts.
 
-        Verdicts that need the whole run wait for its end. A question that still has attempts left has not failed.
+        Verdicts that need the whole run wait for the end of the run.
         """
         judge_settled(
             self.store,
@@ -304,27 +303,27 @@ class Audit:
 
 
 def logged_requests(logs: Mapping[str, Sequence[Path]], config: Config) -> RequestLogs:
-    """Read the requests for ARKs in *logs* (files by the pattern that names them), and print findings."""
+    """Return the requests for ARKs in *logs*, which maps a pattern to its files, and print findings about the files."""
     with Progress() as progress:
         progress.stage("logs")
-        requests = RequestLogs(config.resolver)
-        for number, path in enumerate(chain.from_iterable(logs.values()), start=1):
-            requests.read_log(path, document_name(path))
-            progress.show(number)
-    for log in requests.logs.values():
+        request_logs = RequestLogs(config.resolver)
+        for file_count, path in enumerate(chain.from_iterable(logs.values()), start=1):
+            request_logs.read_log(path, document_name(path))
+            progress.show(file_count)
+    for log in request_logs.logs.values():
         for finding in log.findings:
             say(f"{log.url}: {finding.kind}: {finding.detail}")
-    return requests
+    return request_logs
 
 
 @contextmanager
 def record_end(
     store: Store, run_id: int, faults: RunFaults, on_interrupt: Callable[[BaseException], None] = lambda interrupt: None
 ) -> Iterator[None]:
-    """Store the final state of a run, and report its *faults*; call *on_interrupt* before that if a signal ended it.
+    """Store the final state of a run when the ``with`` block ends, and print its *faults*.
 
-    A run that lost outcomes is not finished, so that the same command resumes it.
-    Raises `AuditInterrupted` after a signal; other exceptions pass through.
+    If a signal ends the block, *on_interrupt* is called first. A run that lost outcomes is not finished, so that the
+    same command resumes the run. Raises `AuditInterrupted` after a signal; other exceptions pass through.
     """
     try:
         yield
@@ -341,8 +340,10 @@ def record_end(
         raise
 
 
-def begin(config: Config, store: Store, command: str, named: Sequence[str], decision: ResumeDecision | None) -> int:
-    """Begin or resume a run, and return its id; *named* are its seeds."""
+def begin(
+    config: Config, store: Store, command: str, seed_names: Sequence[str], decision: ResumeDecision | None
+) -> int:
+    """Begin a run of this *command* over *seed_names*, or resume the run in *decision*; return its id."""
     if config.credentials:
         # The store will hold pages that need a log-in.
         store.make_private()
@@ -360,24 +361,28 @@ def begin(config: Config, store: Store, command: str, named: Sequence[str], deci
         version=__version__,
         resolver=config.resolver,
         user_agent=config.user_agent,
-        seeds=named,
+        seeds=seed_names,
         plan=plan,
     )
 
 
 def warn_if_anonymous(config: Config) -> None:
-    """Print a message that asks for a contact if requests name none."""
+    """Print a message that asks for a contact if the User-Agent has no contact."""
     if config.is_anonymous:
         say("no contact given: hosts can't tell who is asking; give an address by --contact")
 
 
 def fetched_documents(seeds: Seeds, config: Config) -> Iterator[Document]:
-    """Fetch the documents at *seeds* without keeping a store, for `arkaudit extract`."""
+    """Fetch and yield the documents at *seeds*, in a temporary store, for `arkaudit extract`."""
     records: list[DocumentRecord] = []
     with Store.open(None) as store:
         Audit(config, store, seeds, resolve=False, on_document=records.append).run("extract")
-    order = {url: number for number, url in enumerate(seeds.urls)}
-    records.sort(key=lambda record: order.get(record.url, order.get(record.found_on or "", len(order))))
+    seed_positions = {url: number for number, url in enumerate(seeds.urls)}
+    records.sort(
+        key=lambda record: seed_positions.get(
+            record.url, seed_positions.get(record.found_on or "", len(seed_positions))
+        )
+    )
     for record in records:
         mentions = [cited.mention for cited in record.mentions]
         unresolved = [cited.unresolved for cited in record.mentions if cited.unresolved is not None]

@@ -53,7 +53,7 @@ def check(
     store: str | os.PathLike[str] | None = None,
     progress: bool = False,
 ) -> Verdict | list[Verdict]:
-    """Return the verdict on an ARK, or a list of verdicts on several ARKs in their order.
+    """Return the verdict on one ARK, or a list of verdicts on several ARKs in their order.
 
     A verdict covers the object, metadata and commitment services. The call blocks until all requests are answered;
     hosts are throttled as by the command. It also works in a notebook and while an event loop runs.
@@ -112,18 +112,18 @@ def _answer(request: Mapping[str, Any]) -> list[Verdict] | BaseException:
     from extractors.mentions.mention import Mention
     from extractors.model.errors import UserMistake
 
-    asked: Sequence[str] = request["asked"]
-    mentions = [mention_in(text) for text in asked]
-    for text, mention in zip(asked, mentions, strict=True):
+    texts: Sequence[str] = request["asked"]
+    mentions = [mention_in(text) for text in texts]
+    for text, mention in zip(texts, mentions, strict=True):
         if not isinstance(mention, Mention):
             return NotAnArk(f"{text[:_MAX_QUOTED]!r} {mention}")
     try:
         config = load(request["config"], request["settings"])
         quiet.is_on = not request["progress"]
         start(config, lambda: Console(stderr=True))
-        verdicts, run = judge_lines(asked, mentions, config, request["store"])
-    except (StoreError, UserMistake) as problem:
-        return type(problem)(str(problem))
+        verdicts, run = judge_lines(texts, mentions, config, request["store"])
+    except (StoreError, UserMistake) as error:
+        return type(error)(str(error))
     if run.interruption is not None:
         return KeyboardInterrupt()
     return [verdict for verdict in verdicts if isinstance(verdict, Verdict)]

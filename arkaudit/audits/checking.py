@@ -53,61 +53,61 @@ class CheckResult:
     tokens: Sequence[str]
     """Object outcomes of the rows, without known problems."""
     known_count: int
-    """Number of ARKs with a known problem."""
+    """Number of ARKs with a problem that the list of known problems accepts."""
     faults: tuple[Fault, ...]
     """The first ARKs that fail or are unreachable, without known problems, with the places that cite them."""
     fault_count: int
     outcomes: Mapping[Pair, ObjectOutcome]
     """The outcome of each distinct pair of ARK and URL."""
     first_failing: str | None
-    """The line of input that names the first failing ARK."""
+    """The line of input with the first ARK that fails or is unreachable, or None."""
 
     @property
-    def lines_without_ark(self) -> int:
+    def lines_without_ark_count(self) -> int:
         """Number of lines of input without an ARK."""
         return sum(row["ark"] is None for row in self.rows)
 
 
 @dataclass(frozen=True, slots=True)
 class CheckRun:
-    """The verdicts of a check, and what the store knows about their ARKs."""
+    """The verdicts of a check, and data of the store about their ARKs."""
 
     verdicts: Mapping[Pair, Verdict]
     """Verdicts in the order in which they were first made."""
     interruption: AuditInterrupted | None
     known_pairs: Collection[Pair]
-    """ARKs and URLs with a known problem."""
-    observed: RunObservations | None
-    """All observations, if verdicts are explained."""
+    """ARKs and URLs with a problem that the list of known problems accepts."""
+    observations: RunObservations | None
+    """All observations if verdicts are explained, else None."""
     mementos: Mapping[str, MementoRecord]
     """Archived copies of failing ARKs, by request URL."""
     places: Mapping[Pair, Sequence[tuple[str, int | None]]]
-    """Documents and pages of the store that cite the first failing ARKs."""
+    """Names and page numbers of documents in the store that cite the first failing ARKs."""
 
 
 def check_lines(
-    asked: Sequence[str],
+    texts: Sequence[str],
     config: Config,
     store_file: Path | None,
     *,
-    lines: Mapping[str, Sequence[str]] | None,
+    places_by_text: Mapping[str, Sequence[str]] | None,
     explain: bool = False,
     resume: bool | None,
 ) -> CheckResult:
-    """Resolve and judge the ARKs in the lines *asked*; with *explain* each row explains its verdict.
+    """Resolve and judge the ARKs in *texts*, the lines of input; with *explain* each row explains its verdict.
 
-    *lines* maps a line to the places in files that it was read from. Known problems are only counted. An unfinished
-    check of the same lines is resumed. Raises `crawler.store.StoreError`, and `extractors.model.errors.UserMistake` if
-    no line holds an ARK or the options contradict the check to resume.
+    *places_by_text* maps a line to its places in files, such as ``arks.txt:3``. Known problems are only counted. An
+    unfinished check of the same lines is resumed. Raises `crawler.store.StoreError`, and
+    `extractors.model.errors.UserMistake` if no line holds an ARK or the options contradict the check to resume.
     """
-    mentions = _mentions_of(asked)
-    verdicts, run = judge_lines(asked, mentions, config, store_file, explain=explain, resume=resume)
-    judged = [(text, verdict) for text, verdict in zip(asked, verdicts, strict=True) if verdict is not None]
-    return _result(judged, run, lines or {})
+    mentions = _mentions_of(texts)
+    verdicts, run = judge_lines(texts, mentions, config, store_file, explain=explain, resume=resume)
+    text_verdicts = [(text, verdict) for text, verdict in zip(texts, verdicts, strict=True) if verdict is not None]
+    return _result(text_verdicts, run, places_by_text or {})
 
 
 def judge_lines(
-    asked: Sequence[str],
+    texts: Sequence[str],
     mentions: Sequence[Mention | str],
     config: Config,
     store_file: Path | None,
@@ -115,14 +115,15 @@ def judge_lines(
     explain: bool = False,
     resume: bool | None = None,
 ) -> tuple[list[Verdict | str | None], CheckRun]:
-    """Resolve and judge *mentions*, those of the lines *asked*; raise the errors of `check_lines`.
+    """Resolve and judge *mentions*, the ARKs in the lines *texts* or reasons why a line holds none.
 
-    The result of a line is its verdict, the reason why it holds no ARK, or None if an interruption came first.
+    The first result has, for each line, its verdict, the reason, or None if an interruption came first. Raises the
+    errors of `check_lines`.
     """
-    with open_run("check", [fingerprint(asked)], config, store_file, resume=resume) as begun:
-        targets = _targets_by_mention(mentions, begun.config)
+    with open_run("check", [fingerprint(texts)], config, store_file, resume=resume) as opened_run:
+        targets = _targets_by_mention(mentions, opened_run.config)
         readings = readings_of_mentions((mention, url) for mention, (_, url) in targets.items())
-        run = _run(begun, list(dict.fromkeys(targets.values())), readings, explain=explain)
+        run = _run(opened_run, list(dict.fromkeys(targets.values())), readings, explain=explain)
 
     def verdict_on(mention: Mention) -> Verdict | None:
         ark, url = targets[mention]
@@ -132,22 +133,26 @@ def judge_lines(
     return [verdict_on(mention) if isinstance(mention, Mention) else mention for mention in mentions], run
 
 
-def recheck_arks(again: Sequence[KnownArk], config: Config, store_file: Path) -> CheckResult:
+def recheck_arks(known_arks: Sequence[KnownArk], config: Config, store_file: Path) -> CheckResult:
     """Request ARKs of a store again at the URLs of their last check.
 
-    A check of the same ARKs that was killed before it judged anything is resumed. Raises `crawler.store.StoreError`.
+    A check of the same ARKs that was killed before judging is resumed. Raises `crawler.store.StoreError`.
     """
-    targets = [(Ark.parse(due_ark.ark), due_ark.request_url) for due_ark in again]
+    targets = [(Ark.parse(known_ark.ark), known_ark.request_url) for known_ark in known_arks]
     seeds = ["due", fingerprint([f"{ark} {url}" for ark, url in targets])]
-    with open_run("check", seeds, config, store_file, resume=None) as begun:
-        return _result_by_url(_run(begun, targets))
+    with open_run("check", seeds, config, store_file, resume=None) as opened_run:
+        return _result_by_url(_run(opened_run, targets))
 
 
-def recovered_arks(again: Iterable[KnownArk], outcomes: Mapping[Pair, ObjectOutcome]) -> list[KnownArk]:
-    """Return the ARKs that failed or gave no answer before a check with these *outcomes*, and work now."""
-    ill = (ArkState.FAILING, ArkState.CONFIRMED_BROKEN, ArkState.FLAPPING)
-    now = ((checked, outcomes.get((checked.ark, checked.request_url))) for checked in again if checked.state in ill)
-    return [checked for checked, outcome in now if outcome is not None and outcome.family is Family.WORKS]
+def recovered_arks(known_arks: Iterable[KnownArk], outcomes: Mapping[Pair, ObjectOutcome]) -> list[KnownArk]:
+    """Return the *known_arks* that failed or gave no answer before, and work by the *outcomes* of a new check."""
+    problem_states = (ArkState.FAILING, ArkState.CONFIRMED_BROKEN, ArkState.FLAPPING)
+    outcome_pairs = (
+        (known_ark, outcomes.get((known_ark.ark, known_ark.request_url)))
+        for known_ark in known_arks
+        if known_ark.state in problem_states
+    )
+    return [known_ark for known_ark, outcome in outcome_pairs if outcome is not None and outcome.family is Family.WORKS]
 
 
 def check_source(source: ArkSource, config: Config, store_file: Path | None, *, resume: bool | None) -> CheckResult:
@@ -157,28 +162,31 @@ def check_source(source: ArkSource, config: Config, store_file: Path | None, *, 
     `extractors.model.errors.UserMistake` if the source is unreadable or the options contradict the check to resume.
     """
     seeds = [source.place, source.digest]
-    with open_run("check", seeds, config, store_file, resume=resume) as begun:
-        return _result_by_url(_run(begun, source=source))
+    with open_run("check", seeds, config, store_file, resume=resume) as opened_run:
+        return _result_by_url(_run(opened_run, source=source))
 
 
 def _run(
-    begun: OpenRun,
+    opened_run: OpenRun,
     targets: Sequence[Target] | None = None,
     readings: Mapping[str, Sequence[CandidateReading]] | None = None,
     *,
     source: ArkSource | None = None,
     explain: bool = False,
 ) -> CheckRun:
-    """Run a check of *targets* or of a *source*; judge a finished one again by its observations."""
+    """Run the check in an opened store, of *targets* or of a *source*; judge a finished check again, without requests.
+
+    *readings* maps the request URL of a doubtful mention to its alternative readings.
+    """
     verdicts: dict[Pair, Verdict] = {}
 
     def collect(verdict: Verdict) -> None:
         verdicts[_pair(verdict)] = verdict
 
-    store, config = begun.store, begun.config
+    store, config = opened_run.store, opened_run.config
     interruption = None
-    if begun.finished_run is not None:
-        run_id = begun.finished_run
+    if opened_run.finished_run_id is not None:
+        run_id = opened_run.finished_run_id
         registry = load_registry()
         if targets is None:
             targets = sorted((ark, url) for ark, url in store.cited_targets(run_id) if not registry.is_shoulder(ark))
@@ -189,18 +197,18 @@ def _run(
     else:
         try:
             audit = Audit(config, store, source=source, targets=targets, readings=readings or {}, on_verdict=collect)
-            run_id = audit.run("check", begun.decision)
-        except AuditInterrupted as stopped:
-            run_id, interruption = stopped.run_id, stopped
+            run_id = audit.run("check", opened_run.decision)
+        except AuditInterrupted as interrupt:
+            run_id, interruption = interrupt.run_id, interrupt
     day = datetime.now(UTC).date()
     problems = store.problems(run_id) if config.known_list else {}
-    accepted = {pair for pair, problem in problems.items() if config.known_list.accepts(problem, day)}
-    first_problems = _problems(verdicts.values(), accepted)[:MOST_FAULTS]
+    known_pairs = {pair for pair, problem in problems.items() if config.known_list.accepts(problem, day)}
+    first_problems = _problem_verdicts(verdicts.values(), known_pairs)[:MOST_FAULTS]
     places = store.places_of([_pair(verdict) for verdict in first_problems])
     return CheckRun(
         verdicts,
         interruption,
-        accepted,
+        known_pairs,
         RunObservations(store.observations(run_id)) if explain else None,
         {record.request_url: record for record in store.mementos(run_id)},
         places,
@@ -208,47 +216,47 @@ def _run(
 
 
 def _result_by_url(run: CheckRun) -> CheckResult:
-    """Return the result of a check without lines of input: request URLs take their place."""
+    """Return the result of a check without lines of input; each row has the request URL as its line."""
     return _result([(verdict.request_url, verdict) for verdict in run.verdicts.values()], run, {})
 
 
 def _result(
-    judged: Iterable[tuple[str, Verdict | str]], run: CheckRun, lines: Mapping[str, Sequence[str]]
+    text_verdicts: Iterable[tuple[str, Verdict | str]], run: CheckRun, places_by_text: Mapping[str, Sequence[str]]
 ) -> CheckResult:
     """Return the result of a check from each line with its verdict, or with the reason why it holds no ARK."""
-    printed: list[dict[str, Any]] = []
+    result_rows: list[dict[str, Any]] = []
     tokens: list[str] = []
-    texts: defaultdict[Pair, dict[str, None]] = defaultdict(dict)
+    texts_by_pair: defaultdict[Pair, dict[str, None]] = defaultdict(dict)
     distinct: dict[Pair, Verdict] = {}
-    for text, verdict in judged:
+    for text, verdict in text_verdicts:
         if isinstance(verdict, Verdict):
             pair = _pair(verdict)
-            printed.append(_row(text, verdict, run))
+            result_rows.append(_row(text, verdict, run))
             distinct[pair] = verdict
-            texts[pair][text] = None
+            texts_by_pair[pair][text] = None
         else:
-            printed.append(rows.invalid_row(text, verdict))
+            result_rows.append(rows.invalid_row(text, verdict))
         if not isinstance(verdict, Verdict) or _pair(verdict) not in run.known_pairs:
-            tokens.append(printed[-1]["object"]["outcome"])
-    problems = _problems(distinct.values(), run.known_pairs)
+            tokens.append(result_rows[-1]["object"]["outcome"])
+    problem_verdicts = _problem_verdicts(distinct.values(), run.known_pairs)
 
     def fault(verdict: Verdict) -> Fault:
         pair, outcome = _pair(verdict), verdict.object.outcome
         is_unreachable = FAMILY_OF[outcome] is Family.UNREACHABLE
-        words = failing_words(str(verdict.ark), outcome.value, is_unreachable=is_unreachable)
-        in_lines = (line for text in texts[pair] for line in lines.get(text, ()))
-        in_documents = (ENGLISH.place(*where) for where in run.places.get(pair, ()))
-        return Fault(words, (*in_lines, *in_documents))
+        message = failing_words(str(verdict.ark), outcome.value, is_unreachable=is_unreachable)
+        line_places = (line for text in texts_by_pair[pair] for line in places_by_text.get(text, ()))
+        document_places = (ENGLISH.place(*citing_page) for citing_page in run.places.get(pair, ()))
+        return Fault(message, (*line_places, *document_places))
 
     return CheckResult(
-        printed,
+        result_rows,
         run.interruption,
         tokens,
         known_count=len({ark for ark, _ in run.known_pairs}),
-        faults=tuple(map(fault, problems[:MOST_FAULTS])),
-        fault_count=len(problems),
+        faults=tuple(map(fault, problem_verdicts[:MOST_FAULTS])),
+        fault_count=len(problem_verdicts),
         outcomes={pair: verdict.object.outcome for pair, verdict in distinct.items()},
-        first_failing=next(iter(texts[_pair(problems[0])])) if problems else None,
+        first_failing=next(iter(texts_by_pair[_pair(problem_verdicts[0])])) if problem_verdicts else None,
     )
 
 
@@ -256,17 +264,20 @@ def _pair(verdict: Verdict) -> Pair:
     return str(verdict.ark), verdict.request_url
 
 
-def _problems(verdicts: Iterable[Verdict], known_pairs: Collection[Pair]) -> list[Verdict]:
-    """Return the verdicts with an outcome that fails, then those that are unreachable, without *known_pairs*."""
-    unknown = [verdict for verdict in verdicts if _pair(verdict) not in known_pairs]
+def _problem_verdicts(verdicts: Iterable[Verdict], known_pairs: Collection[Pair]) -> list[Verdict]:
+    """Return the verdicts with a failing object, then those with an unreachable object, without *known_pairs*."""
+    unlisted_verdicts = [verdict for verdict in verdicts if _pair(verdict) not in known_pairs]
     return [
-        verdict for family in _PROBLEM_FAMILIES for verdict in unknown if FAMILY_OF[verdict.object.outcome] is family
+        verdict
+        for family in _PROBLEM_FAMILIES
+        for verdict in unlisted_verdicts
+        if FAMILY_OF[verdict.object.outcome] is family
     ]
 
 
-def targets(asked: Sequence[str], config: Config) -> list[tuple[Ark, str]]:
-    """Return the distinct ARKs in the lines *asked* with their request URLs. Raises `UserMistake`."""
-    return list(dict.fromkeys(_targets_by_mention(_mentions_of(asked), config).values()))
+def targets(texts: Sequence[str], config: Config) -> list[tuple[Ark, str]]:
+    """Return the distinct ARKs in the lines *texts* with their request URLs. Raises `UserMistake`."""
+    return list(dict.fromkeys(_targets_by_mention(_mentions_of(texts), config).values()))
 
 
 def _targets_by_mention(mentions: Iterable[Mention | str], config: Config) -> dict[Mention, tuple[Ark, str]]:
@@ -278,28 +289,28 @@ def _targets_by_mention(mentions: Iterable[Mention | str], config: Config) -> di
 
 
 def _row(text: str, verdict: Verdict, run: CheckRun) -> dict[str, Any]:
-    works = FAMILY_OF[verdict.object.outcome] is Family.WORKS
-    memento = None if works else run.mementos.get(verdict.request_url)
+    is_working = FAMILY_OF[verdict.object.outcome] is Family.WORKS
+    memento = None if is_working else run.mementos.get(verdict.request_url)
     row = rows.verdict_row(text, verdict, memento)
-    if run.observed is not None:
-        row["explanation"] = explanation(verdict, run.observed.reasons_of(verdict), memento)
+    if run.observations is not None:
+        row["explanation"] = explanation(verdict, run.observations.reasons_of(verdict), memento)
     return row
 
 
-def _mentions_of(asked: Sequence[str]) -> list[Mention | str]:
-    """Return the ARK of each line, or the reason why it holds none, which is printed too.
+def _mentions_of(texts: Sequence[str]) -> list[Mention | str]:
+    """Return the ARK of each line, or the reason why the line holds none; print the first of these reasons.
 
     Raises `UserMistake` if no line holds an ARK.
     """
-    mentions = [mention_in(text) for text in asked]
-    pairs = zip(asked, mentions, strict=True)
-    faults = [(text, why) for text, why in pairs if not isinstance(why, Mention)]
-    words = [f"{text[:_MAX_QUOTED]!r} {why}" for text, why in faults[:_MAX_FAULTS]]
-    if faults and len(faults) == len(mentions):
-        more = f"; {len(faults) - 1} more lines hold no ARK" if len(faults) > 1 else ""
-        raise UserMistake(f"nothing to check: {words[0]}{more}")
-    for word in words:
-        say(word)
-    if len(faults) > len(words):
-        say(f"{len(faults) - len(words)} more lines hold no ARK; each has a row")
+    mentions = [mention_in(text) for text in texts]
+    text_mentions = zip(texts, mentions, strict=True)
+    rejected_texts = [(text, reason) for text, reason in text_mentions if not isinstance(reason, Mention)]
+    messages = [f"{text[:_MAX_QUOTED]!r} {reason}" for text, reason in rejected_texts[:_MAX_FAULTS]]
+    if rejected_texts and len(rejected_texts) == len(mentions):
+        more_words = f"; {len(rejected_texts) - 1} more lines hold no ARK" if len(rejected_texts) > 1 else ""
+        raise UserMistake(f"nothing to check: {messages[0]}{more_words}")
+    for message in messages:
+        say(message)
+    if len(rejected_texts) > len(messages):
+        say(f"{len(rejected_texts) - len(messages)} more lines hold no ARK; each has a row")
     return mentions

@@ -44,28 +44,28 @@ _INPUT_BYTES = 2**24
 def documents(
     seeds: Seeds, render: Callable[[Document], R], *, standard_input: bool, jobs: int, config: Config | None = None
 ) -> Iterator[RenderedDocument[R]]:
-    """Yield each document rendered: standard input, then files, then URLs, after all of them were read.
+    """Yield the result of *render* for each document: of standard input, then of files, then of URLs.
 
-    *render* must be importable, because it runs in one of *jobs* processes. Complete ARKs of any document decide
-    doubtful mentions in all, so the order has no effect. After an interrupt the documents read so far are given, then
-    the interrupt is raised. URLs need a *config*.
+    All documents are read first, because complete ARKs of any document decide doubtful mentions in all. *render* must
+    be importable, because one of *jobs* processes calls it. After an interrupt the documents until then are yielded,
+    then the interrupt is raised. URLs need a *config*.
     """
-    documents = mentions = 0
+    document_count = mention_count = 0
 
-    def count(read: DocumentSummary) -> None:
-        nonlocal documents, mentions
-        documents += 1
-        mentions += read.mentions
-        progress.show(documents, f", {count_noun(mentions, 'mention of an ARK', 'mentions of ARKs')}")
+    def count(summary: DocumentSummary) -> None:
+        nonlocal document_count, mention_count
+        document_count += 1
+        mention_count += summary.mentions
+        progress.show(document_count, f", {count_noun(mention_count, 'mention of an ARK', 'mentions of ARKs')}")
 
     declared = config.check_characters if config else {}
     with TwoPasses(render, jobs=jobs, declared=declared) as passes, Progress() as progress:
         progress.stage("documents read")
-        parts = _parts(seeds, standard_input=standard_input, config=config)
-        yield from passes.results(parts, ends_at=(KeyboardInterrupt, RunInterrupted), on_read=count)
+        inputs = _inputs(seeds, standard_input=standard_input, config=config)
+        yield from passes.results(inputs, ends_at=(KeyboardInterrupt, RunInterrupted), on_read=count)
 
 
-def _parts(seeds: Seeds, *, standard_input: bool, config: Config | None) -> Iterator[ArchiveMember | Document]:
+def _inputs(seeds: Seeds, *, standard_input: bool, config: Config | None) -> Iterator[ArchiveMember | Document]:
     if standard_input:
         yield from documents_in(seekable_input(), STANDARD_INPUT, path="")
     for path in seeds.files:
@@ -82,13 +82,13 @@ def _parts(seeds: Seeds, *, standard_input: bool, config: Config | None) -> Iter
 def seekable_input() -> BinaryIO:
     """Return standard input as a seekable stream, from memory or, if it is long, from a temporary file."""
     stream = sys.stdin.buffer
-    start = stream.read(_INPUT_BYTES)
-    if len(start) < _INPUT_BYTES:
-        return io.BytesIO(start)
-    kept = tempfile.TemporaryFile()  # noqa: SIM115
-    kept.write(start)
-    shutil.copyfileobj(stream, kept)
-    return kept
+    first_bytes = stream.read(_INPUT_BYTES)
+    if len(first_bytes) < _INPUT_BYTES:
+        return io.BytesIO(first_bytes)
+    spooled_file = tempfile.TemporaryFile()  # noqa: SIM115
+    spooled_file.write(first_bytes)
+    shutil.copyfileobj(stream, spooled_file)
+    return spooled_file
 
 
 # -- totals
@@ -107,141 +107,144 @@ class MistypedArk:
     ark: str
     """In normal form."""
     suggestions: tuple[str, ...]
-    """For the first mistyped ARKs of a document."""
+    """Similar ARKs with a correct check character; only for the first mistyped ARKs of a document."""
 
     @property
-    def words(self) -> str:
+    def message(self) -> str:
         """A message with the place and the suggested ARKs."""
-        where = ENGLISH.place(self.document, self.page or None, self.line or None)
-        first, rest = self.suggestions[:_MOST_SUGGESTIONS], len(self.suggestions) - _MOST_SUGGESTIONS
-        more = f", or {rest} more" if rest > 0 else ""
-        question = f"; did you mean {' or '.join(first)}{more}?" if first else ""
-        return f"{where}: {self.as_written}: its check character is wrong{question}"
+        place = ENGLISH.place(self.document, self.page or None, self.line or None)
+        first_suggestions, more_count = self.suggestions[:_MOST_SUGGESTIONS], len(self.suggestions) - _MOST_SUGGESTIONS
+        more_words = f", or {more_count} more" if more_count > 0 else ""
+        question = f"; did you mean {' or '.join(first_suggestions)}{more_words}?" if first_suggestions else ""
+        return f"{place}: {self.as_written}: its check character is wrong{question}"
 
 
 @dataclass(frozen=True, slots=True)
 class CountedDocument:
     """A rendered document and the counts of its citations."""
 
-    made: Any
+    rendered: Any
     """The result of the function that rendered the document, as plain data."""
-    citations: int
-    repaired: int
+    citation_count: int
+    repaired_count: int
     """Number of citations with repairs."""
-    mistyped: tuple[MistypedArk, ...]
+    mistyped_arks: tuple[MistypedArk, ...]
 
     @classmethod
     def from_document(cls, render: Callable[[Document], Any], document: Document) -> CountedDocument:
-        """Render and count a document. It is a method of a module-level class, so that another process can run it."""
+        """Return the result of *render* and the counts of a document; a method, so that another process can call it."""
         mentions, name = document.mentions, document.name
-        failing = {
+        mistyped_mentions = {
             (mention.page or 0, mention.as_written): mention
             for mention in reversed(mentions)
             if mention.check is CheckCharacter.FAILS
         }
-        mistyped = [
+        mistyped_arks = [
             MistypedArk(
                 name,
                 page,
                 mention.line or 0,
-                written,
+                spelling,
                 str(mention.ark),
                 mention.suggestions if index < MOST_FAULTS else (),
             )
-            for index, ((page, written), mention) in enumerate(sorted(failing.items(), key=itemgetter(0)))
+            for index, ((page, spelling), mention) in enumerate(sorted(mistyped_mentions.items(), key=itemgetter(0)))
         ]
         citations = {mention.citation for mention in mentions}
         repaired = {mention.citation for mention in mentions if mention.repairs}
-        return cls(render(document), len(citations), len(repaired), tuple(mistyped))
+        return cls(render(document), len(citations), len(repaired), tuple(mistyped_arks))
 
 
 @dataclass(slots=True)
 class ExtractTotal:
-    """Totals of all documents that were read; problems that *known_list* accepts on a *day* are counted apart."""
+    """Totals of all documents; problems that *known_list* accepts on a *day* are counted apart."""
 
     known_list: KnownProblems = NOTHING_KNOWN
     day: date = date.min
-    read: int = 0
-    citations: int = 0
-    repaired: int = 0
-    in_part: int = 0
-    """Documents that could not be read to their end."""
-    empty: int = 0
-    """Documents without a byte."""
-    unread: list[str] = field(default_factory=list)
-    mistyped: list[MistypedArk] = field(default_factory=list)
-    """Mistyped citations that are no known problems."""
-    accepted: int = 0
-    """Number of known problems."""
+    read_count: int = 0
+    citation_count: int = 0
+    repaired_count: int = 0
+    partial_count: int = 0
+    """Number of documents that could not be read to their end."""
+    empty_count: int = 0
+    """Number of documents without a byte."""
+    unread_names: list[str] = field(default_factory=list)
+    mistyped_arks: list[MistypedArk] = field(default_factory=list)
+    """Mistyped ARKs that *known_list* does not accept."""
+    known_count: int = 0
+    """Number of problems that *known_list* accepts."""
     is_unread: bool = False
-    """True if a document was not read as a whole, which is no known problem."""
+    """True if *known_list* does not accept that a document was not read as a whole."""
 
-    def add(self, document: DocumentSummary, counts: CountedDocument) -> None:
+    def add(self, summary: DocumentSummary, counted_document: CountedDocument) -> None:
         """Count one document and its citations."""
         is_empty = False
-        self.in_part += document.is_read_in_part
-        if document.is_unreadable:
-            self.unread.append(document.name)
-        elif not document.is_folder:
-            self.read += 1
-            is_empty = any(finding.kind == "empty" for finding in document.findings)
-            self.empty += is_empty
-        is_whole = not (document.is_unreadable or document.is_read_in_part or is_empty)
+        self.partial_count += summary.is_read_in_part
+        if summary.is_unreadable:
+            self.unread_names.append(summary.name)
+        elif not summary.is_folder:
+            self.read_count += 1
+            is_empty = any(finding.kind == "empty" for finding in summary.findings)
+            self.empty_count += is_empty
+        is_whole = not (summary.is_unreadable or summary.is_read_in_part or is_empty)
         if not is_whole:
-            is_known = self._is_known(Problem(UNREADABLE, documents=(document.name,)))
-            self.accepted += is_known
+            is_known = self._is_known(Problem(UNREADABLE, documents=(summary.name,)))
+            self.known_count += is_known
             self.is_unread |= not is_known
-        self.citations += counts.citations
-        self.repaired += counts.repaired
-        raised = [
-            mistyped
-            for mistyped in counts.mistyped
-            if not self._is_known(Problem(MISTYPED, mistyped.ark, documents=(mistyped.document,)))
+        self.citation_count += counted_document.citation_count
+        self.repaired_count += counted_document.repaired_count
+        new_mistyped = [
+            mistyped_ark
+            for mistyped_ark in counted_document.mistyped_arks
+            if not self._is_known(Problem(MISTYPED, mistyped_ark.ark, documents=(mistyped_ark.document,)))
         ]
-        self.accepted += len(counts.mistyped) - len(raised)
-        self.mistyped += raised
+        self.known_count += len(counted_document.mistyped_arks) - len(new_mistyped)
+        self.mistyped_arks += new_mistyped
 
     def _is_known(self, problem: Problem) -> bool:
         return bool(self.known_list) and self.known_list.accepts(problem, self.day)
 
     @property
     def tokens(self) -> list[str]:
-        """The tokens for `--fail-on`."""
-        return [MISTYPED] * bool(self.mistyped) + [UNREADABLE] * self.is_unread
+        """The outcomes that `--fail-on` compares: ``mistyped`` and ``unreadable``."""
+        return [MISTYPED] * bool(self.mistyped_arks) + [UNREADABLE] * self.is_unread
 
     @property
     def faults(self) -> list[Fault]:
         """The first mistyped ARKs. Unreadable documents were reported while reading."""
-        return [Fault(mistyped.words) for mistyped in self.mistyped[:MOST_FAULTS]]
+        return [Fault(mistyped_ark.message) for mistyped_ark in self.mistyped_arks[:MOST_FAULTS]]
 
     @property
-    def words(self) -> str:
+    def message(self) -> str:
         """The totals in one line.
 
-        >>> ExtractTotal(read=2, citations=5, repaired=1, in_part=1, unread=["a.pdf"]).words
+        >>> ExtractTotal(read_count=2, citation_count=5, repaired_count=1, partial_count=1, unread_names=["a.pdf"]).message
         '2 documents read, 1 of them in part, 1 not readable; 5 citations, 1 repaired when read'
         """
-        documents = f"{count_noun(self.read, 'document')} read"
-        in_part = f", {self.in_part:,} of them in part" if self.in_part else ""
-        empty = f", {self.empty:,} of them empty" if self.empty else ""
-        not_readable = f", {len(self.unread):,} not readable" if self.unread else ""
-        repaired = f", {self.repaired:,} repaired when read" if self.repaired else ""
-        mistyped = f", {len(self.mistyped):,} mistyped" if self.mistyped else ""
-        accepted = f"; {count_noun(self.accepted, 'known problem')}" if self.accepted else ""
-        citations = count_noun(self.citations, "citation")
-        return f"{documents}{in_part}{empty}{not_readable}; {citations}{repaired}{mistyped}{accepted}"
+        read = f"{count_noun(self.read_count, 'document')} read"
+        partial = f", {self.partial_count:,} of them in part" if self.partial_count else ""
+        empty = f", {self.empty_count:,} of them empty" if self.empty_count else ""
+        unread = f", {len(self.unread_names):,} not readable" if self.unread_names else ""
+        repaired = f", {self.repaired_count:,} repaired when read" if self.repaired_count else ""
+        mistyped = f", {len(self.mistyped_arks):,} mistyped" if self.mistyped_arks else ""
+        known = f"; {count_noun(self.known_count, 'known problem')}" if self.known_count else ""
+        citations = count_noun(self.citation_count, "citation")
+        return f"{read}{partial}{empty}{unread}; {citations}{repaired}{mistyped}{known}"
 
 
-def report_findings(document: str, findings: Sequence[Finding], to: TextIO | None) -> None:
-    """Write the *findings* about a document to *to* as JSON Lines; print those not about citations or links."""
+def report_findings(document: str, findings: Sequence[Finding], findings_file: TextIO | None) -> None:
+    """Write *findings* about a document to *findings_file*, if any, as JSON Lines.
+
+    Findings that are not about citations or links are printed as messages, too.
+    """
     if not findings:
         return
     from crawler.sources.gate import ABOUT_LINKS
 
     for finding in findings:
-        if to is not None:
+        if findings_file is not None:
             row = {"document": document, "kind": finding.kind, "detail": finding.detail}
-            to.write(json.dumps(row, ensure_ascii=False) + "\n")
-            to.flush()
+            findings_file.write(json.dumps(row, ensure_ascii=False) + "\n")
+            findings_file.flush()
         if finding.kind not in ABOUT_CITATIONS | ABOUT_LINKS:
             say(f"{document}: {finding.kind}: {finding.detail}")

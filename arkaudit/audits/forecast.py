@@ -38,19 +38,22 @@ class HostLoad:
     """The requests to one host."""
 
     host: str
-    least: int
+    least_requests: int
     """Minimum number of requests, with robots.txt."""
-    most: int
+    most_requests: int
     interval_s: float
 
     @property
-    def least_s(self) -> float:
-        """The minimum duration of the requests."""
-        return (self.most - 1) * self.interval_s
+    def least_duration_s(self) -> float:
+        """The duration of *most_requests* at the minimum interval, in seconds."""
+        return (self.most_requests - 1) * self.interval_s
 
 
 def loads_of_arks(targets: Iterable[tuple[Ark, str]], interval_of: Callable[[str], float]) -> list[HostLoad]:
-    """Return the load of a check of ARKs at their URLs on each host; examples and tests are not requested."""
+    """Return the load on each host of a check of ARKs at their URLs; example and test ARKs are not requested.
+
+    *interval_of* returns the seconds between two requests to a host.
+    """
     counts = Counter(origin_of(url) for ark, url in targets if not ark.is_skipped)
     return _loads({host: (count * LEAST_AN_ARK, count * MOST_AN_ARK) for host, count in counts.items()}, interval_of)
 
@@ -58,7 +61,10 @@ def loads_of_arks(targets: Iterable[tuple[Ark, str]], interval_of: Callable[[str
 def loads_of_crawl(
     seeds: Iterable[str], requests_before: Mapping[str, int] | None, interval_of: Callable[[str], float]
 ) -> list[HostLoad]:
-    """Return the load of a crawl on each host: as many requests as *requests_before*, or if None, one for each seed."""
+    """Return the load on each host of a crawl: *requests_before*, or if None, one request for each seed.
+
+    *interval_of* returns the seconds between two requests to a host.
+    """
     counts = Counter(map(origin_of, seeds)) if requests_before is None else requests_before
     return _loads({host: (count, count) for host, count in counts.items()}, interval_of)
 
@@ -71,26 +77,29 @@ def _loads(counts: Mapping[str, tuple[float, float]], interval_of: Callable[[str
     loads = [
         HostLoad(host, round(least) + 1, round(most) + 1, interval_of(host)) for host, (least, most) in counts.items()
     ]
-    return sorted(loads, key=lambda load: (-load.least_s, -load.most, load.host))
+    return sorted(loads, key=lambda load: (-load.least_duration_s, -load.most_requests, load.host))
 
 
 def forecast_lines(loads: list[HostLoad]) -> Iterator[str]:
     """Yield the lines of a forecast: hosts, requests and durations, the slowest host first."""
     for load in loads[:_MOST_ROWS]:
         pace = f"one every {duration(load.interval_s)}" if load.interval_s else "without an interval"
-        yield f"{load.host}: {_range(load.least, load.most)}, {pace}: at least {duration(load.least_s)}"
+        requests = _request_words(load.least_requests, load.most_requests)
+        yield f"{load.host}: {requests}, {pace}: at least {duration(load.least_duration_s)}"
     if len(loads) > _MOST_ROWS:
         yield f"and {len(loads) - _MOST_ROWS} hosts more"
     if loads:
-        requests = _range(sum(load.least for load in loads), sum(load.most for load in loads))
-        slowest = f"at least {duration(loads[0].least_s)}: {loads[0].host} takes longest"
-        yield f"{count_noun(len(loads), 'host')}, {requests}, {slowest}"
+        request_words = _request_words(
+            sum(load.least_requests for load in loads), sum(load.most_requests for load in loads)
+        )
+        slowest = f"at least {duration(loads[0].least_duration_s)}: {loads[0].host} takes longest"
+        yield f"{count_noun(len(loads), 'host')}, {request_words}, {slowest}"
         yield from _NOTES
     else:
         yield f"no request would be sent; {_NOTES[-1]}"
 
 
-def _range(least: int, most: int) -> str:
+def _request_words(least: int, most: int) -> str:
     return f"{least} to {most} requests" if least < most else count_noun(most, "request")
 
 
@@ -103,22 +112,22 @@ def print_forecast_of_arks(targets: Iterable[tuple[Ark, str]], config: Config) -
 
 
 def print_forecast_of_run(seeds: Seeds, config: Config, store_file: Path) -> None:
-    """Print the forecast for a run over *seeds*, from the last one in the store.
+    """Print the forecast for a run over *seeds*, from the requests of the last such run in the store.
 
     Raises `crawler.store.StoreUnopenable`.
     """
-    before = requests_of_last_run(store_file, seeds.names)
-    words = "estimated from the last run over these seeds"
-    if before is None:
-        words = "the number of documents and ARKs is not known before the first run over these seeds"
-    notes = [words]
+    requests_before = requests_of_last_run(store_file, seeds.names)
+    basis_note = "estimated from the last run over these seeds"
+    if requests_before is None:
+        basis_note = "the number of documents and ARKs is not known before the first run over these seeds"
+    notes = [basis_note]
     if config.memento.timegate:
         notes.append(f"for each ARK that fails, {config.memento.timegate} gets one request more")
     if config.render.enabled:
         notes.append(
             f"each page that needs JavaScript is fetched once more, with up to {config.render.max_requests} requests"
         )
-    _print(loads_of_crawl(seeds.urls, before, _interval_of(config)), notes)
+    _print(loads_of_crawl(seeds.urls, requests_before, _interval_of(config)), notes)
 
 
 def _interval_of(config: Config) -> Callable[[str], float]:
@@ -138,14 +147,14 @@ def requests_of_last_run(store: Path, seeds: Iterable[str]) -> dict[str, int] | 
         return None
     from reports.store.store_reading import read_store
 
-    wanted = list(seeds)
+    seed_list = list(seeds)
 
-    def newest(connection: Connection) -> dict[str, int] | None:
+    def newest_requests(connection: Connection) -> dict[str, int] | None:
         runs = "SELECT run_id, seeds FROM run WHERE command = 'run' AND state = 'finished' ORDER BY run_id DESC"
         traffic = "SELECT host, requests FROM host_traffic WHERE run_id = ?"
         for run_id, run_seeds in connection.exec_driver_sql(runs):
-            if json.loads(run_seeds) == wanted:
+            if json.loads(run_seeds) == seed_list:
                 return {row.host: row.requests for row in connection.exec_driver_sql(traffic, (run_id,))}
         return None
 
-    return read_store(store, newest)
+    return read_store(store, newest_requests)

@@ -38,31 +38,31 @@ class RunPlan:
     @classmethod
     def from_command(cls, seeds: Sequence[str], config: Config) -> RunPlan:
         """Return the plan of a command."""
-        settings: dict[str, Any] = {"resolver": config.resolver, _SIGNER: _signed_by(config)}
+        settings: dict[str, Any] = {"resolver": config.resolver, _SIGNER: _signer_of(config)}
         for section in _SECTIONS:
             values = getattr(config, section).model_dump(mode="json")
             settings.update({f"{section}.{name}": value for name, value in values.items()})
         return cls(tuple(seeds), settings)
 
     @classmethod
-    def read(cls, kept: Mapping[str, Any]) -> RunPlan:
-        """Return the plan from the value of its `json`."""
-        return cls(tuple(kept["seeds"]), kept["settings"])
+    def read(cls, plan_json: Mapping[str, Any]) -> RunPlan:
+        """Return the plan with this `json`."""
+        return cls(tuple(plan_json["seeds"]), plan_json["settings"])
 
     @property
     def json(self) -> dict[str, Any]:
         """The plan as JSON values, for the store."""
         return {"seeds": list(self.seeds), "settings": dict(self.settings)}
 
-    def differences(self, other: RunPlan) -> list[str]:
-        """Return the names of settings with different values; settings that only one plan has are ignored."""
-        theirs = {**self.settings, **other.settings}
-        return [name for name, value in self.settings.items() if value != theirs[name]]
+    def differences(self, later_plan: RunPlan) -> list[str]:
+        """Return the names of settings whose values in *later_plan* differ; settings of only one plan are ignored."""
+        later_settings = {**self.settings, **later_plan.settings}
+        return [name for name, value in self.settings.items() if value != later_settings[name]]
 
 
 @dataclass(frozen=True, slots=True)
 class ResumeDecision:
-    """The decision between a new run and an old one."""
+    """The decision to begin a new run or to resume an old run."""
 
     plan: RunPlan
     run: Run | None
@@ -82,66 +82,67 @@ def fingerprint(texts: Sequence[str]) -> str:
 
 
 def decide(runs: Sequence[Run], seeds: Sequence[str], config: Config, *, resume: bool | None) -> ResumeDecision:
-    """Decide which of *runs* of the same command (newest first) a command with these *seeds* resumes, if any.
+    """Decide which of *runs* (of one command, newest first) a command with these *seeds* resumes, if any.
 
-    If *resume* is None, the newest run with the same plan is resumed if it is unfinished or unreported. If it is
-    True, the command may omit settings of that run; `UserMistake` is raised if it contradicts one.
+    Without *seeds*, the newest run is meant. If *resume* is None, the run is resumed if its plan is the same and it is
+    unfinished or unreported. If True, the command may omit settings of the run. Raises `UserMistake` if the command
+    contradicts a setting, or there is no run. If False, a new run begins.
     """
     plan = RunPlan.from_command(seeds, config)
     if resume is False:
         return ResumeDecision(plan, None)
-    plans = ((run, RunPlan.read(run.plan)) for run in runs if run.plan is not None)
-    newest = next(((run, begun) for run, begun in plans if not seeds or begun.seeds == tuple(seeds)), None)
-    if newest is None:
+    run_plans = ((run, RunPlan.read(run.plan)) for run in runs if run.plan is not None)
+    newest_run = next(((run, plan) for run, plan in run_plans if not seeds or plan.seeds == tuple(seeds)), None)
+    if newest_run is None:
         if resume:
             raise UserMistake("nothing to resume: the store has no such run; leave out --resume")
         return ResumeDecision(plan, None)
-    run, begun = newest
-    differences = begun.differences(plan)
+    run, old_plan = newest_run
+    differences = old_plan.differences(plan)
     if resume:
         for name in differences:
             section, _, key = name.rpartition(".")
-            given = getattr(config, section) if section else config
-            was, wanted = begun.settings[name], plan.settings[name]
+            model = getattr(config, section) if section else config
+            old_value, new_value = old_plan.settings[name], plan.settings[name]
             # Set by the file or an option, not a default.
-            if key in given.model_fields_set or (name == _SIGNER and wanted is not None):
+            if key in model.model_fields_set or (name == _SIGNER and new_value is not None):
                 raise UserMistake(
-                    f"run {run.run_id} began with {name} = {was}, not {wanted}: omit this setting, "
+                    f"run {run.run_id} began with {name} = {old_value}, not {new_value}: omit this setting, "
                     "or begin a new run by --no-resume"
                 )
-        return ResumeDecision(begun, run)
+        return ResumeDecision(old_plan, run)
     if run.is_finished and (run.is_reported or differences):
         return ResumeDecision(plan, None)
     if differences:
-        words = f"differs in {', '.join(differences)}; this is a new one"
-        return ResumeDecision(plan, None, f"run {run.run_id} did not finish, but {words}")
-    return ResumeDecision(begun, run)
+        reason = f"differs in {', '.join(differences)}; this is a new one"
+        return ResumeDecision(plan, None, f"run {run.run_id} did not finish, but {reason}")
+    return ResumeDecision(old_plan, run)
 
 
-def _signed_by(config: Config) -> str | None:
-    """Return who signs requests, to which hosts may answer differently; None if they are not signed."""
+def _signer_of(config: Config) -> str | None:
+    """Return the signer of requests, because hosts may answer signed requests differently; None for unsigned ones."""
     signer = config.settings().get("ARKAUDIT_SIGNER")
     return str(signer) if signer is not None else None
 
 
 def with_settings_of(plan: RunPlan, config: Config) -> Config:
     """Return *config* with the settings of *plan*. Raises `UserMistake` if they are no longer valid."""
-    signed_by = plan.settings.get(_SIGNER)
-    if signed_by and _signed_by(config) is None:
-        raise UserMistake(f"the run began with requests signed by {signed_by}: configure the same key")
-    changed: dict[str, Any] = {"resolver": plan.settings.get("resolver", config.resolver)}
+    plan_signer = plan.settings.get(_SIGNER)
+    if plan_signer and _signer_of(config) is None:
+        raise UserMistake(f"the run began with requests signed by {plan_signer}: configure the same key")
+    changes: dict[str, Any] = {"resolver": plan.settings.get("resolver", config.resolver)}
     for name in _SECTIONS:
         section = getattr(config, name)
         values = {
             option: plan.settings.get(f"{name}.{option}", value) for option, value in section.model_dump().items()
         }
         try:
-            changed[name] = type(section).model_validate(values)
+            changes[name] = type(section).model_validate(values)
         # For example, a browser may have been removed since the run began.
         except ValidationError as mistake:
             _, why = first_fault(mistake, type(section))
             raise UserMistake(f"the settings of [{name}] with which the run began are no longer valid: {why}") from None
-    return config.model_copy(update=changed)
+    return config.model_copy(update=changes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,27 +154,28 @@ class OpenRun:
     decision: ResumeDecision
 
     @property
-    def finished_run(self) -> int | None:
+    def finished_run_id(self) -> int | None:
         """The id of the run if it is finished, else None."""
         run = self.decision.run
         return run.run_id if run is not None and run.is_finished else None
 
-    def seeds(self, named: Seeds) -> Seeds:
-        """Return the *named* seeds or, if there are none, those of the run."""
-        return named if named.names else Seeds.parse(self.decision.plan.seeds, takes_logs=True)
+    def seeds(self, named_seeds: Seeds) -> Seeds:
+        """Return *named_seeds*, those of the command, or if it has none, the seeds of the run to resume."""
+        return named_seeds if named_seeds.names else Seeds.parse(self.decision.plan.seeds, takes_logs=True)
 
 
 @contextmanager
 def open_run(
     command: str, seeds: Sequence[str], config: Config, store_file: Path | None, *, resume: bool | None
 ) -> Iterator[OpenRun]:
-    """Open the store at *store_file*, decide about its runs, and print a message if an old run is used.
+    """Open the store at *store_file* (None: a temporary store), and decide as `decide` which run to resume.
 
-    Raises `UserMistake` or `crawler.store.StoreUnopenable` before anything is written.
+    Prints a message if an old run is used. Raises `UserMistake` or `crawler.store.StoreUnopenable` before anything is
+    written.
     """
     if resume and (store_file is None or not is_file(store_file)):
-        where = f"there is no store at {store_file}" if store_file else "name the store by --store"
-        raise UserMistake(f"nothing to resume: {where}")
+        problem = f"there is no store at {store_file}" if store_file else "name the store by --store"
+        raise UserMistake(f"nothing to resume: {problem}")
     with Store.open(store_file) as store:
         decision = decide(store.runs(command), seeds, config, resume=resume)
         run = decision.run
@@ -184,12 +186,12 @@ def open_run(
             day = run.started_at[:10]
             say(f"run {run.run_id} of {day} is finished; no requests are left{hint}")
         elif run is not None:
-            begun = f"begun {run.started_at[:19]}Z (--no-resume begins a new one)"
-            say(f"resuming run {run.run_id}, {begun}")
+            begun_words = f"begun {run.started_at[:19]}Z (--no-resume begins a new one)"
+            say(f"resuming run {run.run_id}, {begun_words}")
         yield OpenRun(store, with_settings_of(decision.plan, config), decision)
 
 
 def note_reported(store_file: Path, run_id: int) -> None:
-    """Mark a run as reported, with news sent. If the store fails, a later command reports it again."""
+    """Mark a run as reported, with news sent. If the store can't be written, a later command reports the run again."""
     with suppress(StoreError), Store.open(store_file) as store:
         store.note_reported(run_id)

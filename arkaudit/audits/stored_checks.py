@@ -28,7 +28,7 @@ from reports.store.store_reading import read_store
 
 
 def last_checks(store: Path, ark: Ark) -> list[dict[str, Any]]:
-    """Return the row of `arkaudit check`, with its explanation, for the last verdict on *ark* at each of its URLs.
+    """Return the last verdict on *ark* at each of its request URLs, as rows of `arkaudit check` with explanations.
 
     Raises `crawler.store.StoreUnopenable` and `StoreDamaged`.
     """
@@ -36,39 +36,52 @@ def last_checks(store: Path, ark: Ark) -> list[dict[str, Any]]:
 
 
 def _explained_rows(connection: Connection, ark: Ark) -> Iterator[dict[str, Any]]:
-    verdict, observation, memento = schema.verdict.c, schema.observation.c, schema.memento.c
+    verdict_columns, observation_columns, memento_columns = schema.verdict.c, schema.observation.c, schema.memento.c
     query = (
         select(schema.verdict, *ARK_PARTS)
         .join_from(schema.verdict, schema.ark)
-        .where(schema.ark.c.ark == str(ark), verdict.verdict_id.in_(select(schema.latest.c.verdict_id)))
-        .order_by(verdict.verdict_id)
+        .where(schema.ark.c.ark == str(ark), verdict_columns.verdict_id.in_(select(schema.latest.c.verdict_id)))
+        .order_by(verdict_columns.verdict_id)
     )
     for row in connection.execute(query):
-        asked = select(schema.observation, *ARK_PARTS).join_from(schema.observation, schema.ark)
-        is_reason = or_(observation.request_url == row.request_url, observation.asked_url.in_(row.rests_on))
-        rows = connection.execute(
-            asked.where(observation.run_id == row.run_id, is_reason).order_by(observation.observation_id)
+        observation_query = select(schema.observation, *ARK_PARTS).join_from(schema.observation, schema.ark)
+        is_reason = or_(
+            observation_columns.request_url == row.request_url, observation_columns.asked_url.in_(row.rests_on)
         )
-        observations = list(map(observation_of, rows))
-        judged = verdict_of(row, observations)
-        captures = select(schema.memento, *ARK_PARTS).join_from(schema.memento, schema.ark)
-        captured = connection.execute(
-            captures.where(memento.ark_id == row.ark_id, memento.request_url == row.request_url).order_by(
-                memento.at.desc()
+        observation_rows = connection.execute(
+            observation_query.where(observation_columns.run_id == row.run_id, is_reason).order_by(
+                observation_columns.observation_id
             )
+        )
+        observations = list(map(observation_of, observation_rows))
+        verdict = verdict_of(row, observations)
+        memento_query = select(schema.memento, *ARK_PARTS).join_from(schema.memento, schema.ark)
+        memento_row = connection.execute(
+            memento_query.where(
+                memento_columns.ark_id == row.ark_id, memento_columns.request_url == row.request_url
+            ).order_by(memento_columns.at.desc())
         ).first()
-        copy = None if captured is None else record_of(MementoRecord, captured, ark=ark_of(captured))
-        reasons = RunObservations(observations).reasons_of(judged)
-        yield verdict_row(row.request_url, judged, copy) | {"explanation": explanation(judged, reasons, copy)}
+        memento = None if memento_row is None else record_of(MementoRecord, memento_row, ark=ark_of(memento_row))
+        reason_observations = RunObservations(observations).reasons_of(verdict)
+        yield verdict_row(row.request_url, verdict, memento) | {
+            "explanation": explanation(verdict, reason_observations, memento)
+        }
 
 
 def verdict_of(row: Any, observations: list[Observation]) -> Verdict:
-    """Return the verdict in a *row* with the parts of its ARK; *observations* are those of its run at its URL."""
-    answers = [answer for answer in observations if answer.request_url == row.request_url and answer.question in ACCESS]
-    chains = [answer.hops for answer in answers if answer.final_url == row.final_url] or [
-        answer.hops for answer in answers
+    """Return the verdict in a *row* of `crawler.model.schema.verdict` with `ARK_PARTS`.
+
+    *observations* are those of the same run at the same request URL, and those on which the verdict rests.
+    """
+    own_observations = [
+        observation
+        for observation in observations
+        if observation.request_url == row.request_url and observation.question in ACCESS
     ]
-    intended = row.did_you_mean
+    hop_lists = [observation.hops for observation in own_observations if observation.final_url == row.final_url] or [
+        observation.hops for observation in own_observations
+    ]
+    intended_json = row.did_you_mean
     return Verdict(
         ark_of(row),
         row.request_url,
@@ -76,10 +89,11 @@ def verdict_of(row: Any, observations: list[Observation]) -> Verdict:
         ServiceVerdict(MetadataOutcome(row.metadata), tuple(row.metadata_evidence), row.metadata_parsed),
         ServiceVerdict(CommitmentOutcome(row.commitment), tuple(row.commitment_evidence), row.commitment_parsed),
         final_url=row.final_url,
-        hops=chains[-1] if chains else (),
+        hops=hop_lists[-1] if hop_lists else (),
         requests=row.request_count,
         remarks=tuple(row.remarks),
         rests_on=tuple(row.rests_on),
-        did_you_mean=intended and IntendedArk(Ark.parse(intended["ark"]), intended["url"], tuple(intended["evidence"])),
+        did_you_mean=intended_json
+        and IntendedArk(Ark.parse(intended_json["ark"]), intended_json["url"], tuple(intended_json["evidence"])),
         naan_policy=row.naan_policy,
     )

@@ -65,29 +65,33 @@ def crawl(
 
     config = config_of(config_file, options)
     seeds = seeds or tuple(config.seeds)
-    named = _seeds(seeds, resume=resume)
-    with open_run("crawl", seeds, config, store_file, resume=resume) as begun:
-        run_id = begun.finished_run
+    named_seeds = _seeds(seeds, resume=resume)
+    with open_run("crawl", seeds, config, store_file, resume=resume) as opened_run:
+        run_id = opened_run.finished_run_id
         if run_id is None:
-            seeded = begun.seeds(named)
-            audit = Audit(begun.config, begun.store, seeded, resolve=False, on_document=_print_findings)
-            run_id = audit.run("crawl", begun.decision)
-        counts = begun.store.counts(run_id)
-        unread = begun.store.unread(run_id)
-        is_read = begun.store.has_read_seed(run_id)
-    read = f"{counts['read']} read" + (f", {counts['redirected']} redirected" if counts["redirected"] else "")
-    documents, citations = (count_noun(counts["documents"], "document"), count_noun(counts["citations"], "citation"))
-    faults = [Fault(f"not read: {words}{f', found on {page}' if page else ''}") for words, page in unread]
-    not_read = counts["documents"] - sum(counts[had] for had in ("read", "redirected", "referers"))
+            run_seeds = opened_run.seeds(named_seeds)
+            audit = Audit(opened_run.config, opened_run.store, run_seeds, resolve=False, on_document=_print_findings)
+            run_id = audit.run("crawl", opened_run.decision)
+        counts = opened_run.store.counts(run_id)
+        unread_documents = opened_run.store.unread(run_id)
+        is_read = opened_run.store.has_read_seed(run_id)
+    read_words = f"{counts['read']} read" + (f", {counts['redirected']} redirected" if counts["redirected"] else "")
+    document_words = count_noun(counts["documents"], "document")
+    citation_words = count_noun(counts["citations"], "citation")
+    faults = [
+        Fault(f"not read: {message}{f', found on {citing_page}' if citing_page else ''}")
+        for message, citing_page in unread_documents
+    ]
+    unread_count = counts["documents"] - sum(counts[outcome] for outcome in ("read", "redirected", "referers"))
     hint = after_crawl(store_file, config_file) if counts["citations"] else None
     print_ending(
         faults if is_read else [],
-        not_read if is_read else 0,
-        f"{documents}, {read}, {citations}, in {store_file}",
+        unread_count if is_read else 0,
+        f"{document_words}, {read_words}, {citation_words}, in {store_file}",
         hint,
     )
     if not is_read:
-        end_unread("no seed", [words for words, _ in unread])
+        end_unread("no seed", [message for message, _ in unread_documents])
 
 
 @click.command(cls=GroupedCommand)
@@ -137,7 +141,7 @@ def run(
     config = config_of(config_file, options, audit=audit)
     known_list = config.known_list
     seeds = seeds or tuple(config.seeds)
-    named = _seeds(seeds, resume=resume)
+    named_seeds = _seeds(seeds, resume=resume)
     store_file = store_file or config.store or Path("audit.db")
     _refuse_mistakes(config, store_file, formats)
     if dry_run:
@@ -145,30 +149,32 @@ def run(
         from arkaudit.audits.forecast import print_forecast_of_run
 
         warn_if_anonymous(config)
-        print_forecast_of_run(named, config, store_file)
+        print_forecast_of_run(named_seeds, config, store_file)
         return
     with _recorded_run(config, config_file, scheduled):
-        with open_run("run", seeds, config, store_file, resume=resume) as begun:
-            run_id = begun.finished_run
+        with open_run("run", seeds, config, store_file, resume=resume) as opened_run:
+            run_id = opened_run.finished_run_id
             if run_id is None:
-                seeded = begun.seeds(named)
-                audit_run = Audit(begun.config, begun.store, seeded, on_document=_print_findings)
-                run_id = audit_run.run("run", begun.decision)
-            is_read = begun.store.has_read_seed(run_id)
-            unread = [words for words, _ in begun.store.unread(run_id)]
-            dead_sources = begun.store.dead_sources(run_id)
-        reported = report_on(config, store_file, config.out, formats=formats, run_id=run_id, is_ending=True)
-        send_news(config, store_file, reported.report, config_file=config_file)
+                run_seeds = opened_run.seeds(named_seeds)
+                audit_run = Audit(opened_run.config, opened_run.store, run_seeds, on_document=_print_findings)
+                run_id = audit_run.run("run", opened_run.decision)
+            is_read = opened_run.store.has_read_seed(run_id)
+            unread_messages = [message for message, _ in opened_run.store.unread(run_id)]
+            dead_sources = opened_run.store.dead_sources(run_id)
+        summary = report_on(config, store_file, config.out, formats=formats, run_id=run_id, is_ending=True)
+        send_news(config, store_file, summary.report, config_file=config_file)
         note_reported(store_file, run_id)
         if not is_read:
-            end_unread("no seed", unread)
+            end_unread("no seed", unread_messages)
         today = datetime.now(UTC).date()
-        dead = [name for name in dead_sources if not known_list.accepts(Problem(UNREADABLE, documents=(name,)), today)]
-        exit_on(fail_on, [*reported.tokens, *(UNREADABLE for _ in dead)], is_whole=reported.is_whole)
+        raised_sources = [
+            name for name in dead_sources if not known_list.accepts(Problem(UNREADABLE, documents=(name,)), today)
+        ]
+        exit_on(fail_on, [*summary.tokens, *(UNREADABLE for _ in raised_sources)], is_whole=summary.is_whole)
 
 
 def _refuse_mistakes(config: Config, store_file: Path, formats: Sequence[str]) -> None:
-    """Look at all inputs and destinations of a run, without writing. Raises `ArkauditError` and `OSError`."""
+    """Check all inputs and destinations of a run, without writing. Raises `ArkauditError` or `OSError` for a bad one."""
     from arkaudit.schedules.notification import check_channels
     from crawler.store.files import real_path, refuse_foreign
     from reports.exports import check_out
@@ -185,9 +191,9 @@ def _refuse_mistakes(config: Config, store_file: Path, formats: Sequence[str]) -
 
 @contextmanager
 def _recorded_run(config: Config, config_file: Path | None, scheduled: datetime | None) -> Iterator[None]:
-    """Record the run of a named audit as its last one; other runs are not recorded.
+    """Record the ``with`` block as the last run of a named audit; runs without a name are not recorded.
 
-    A scheduled run exits with 0 if the audit is already running.
+    *scheduled* is the due time of a scheduled run, which exits with 0 if the audit is already running.
     """
     if config.name is None or config_file is None:
         yield

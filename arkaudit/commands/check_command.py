@@ -80,87 +80,93 @@ def check(
     selection = selection_of(chosen_naans, prefixes, ())
     if selection and (inventory is None or arks or from_file is not None):
         raise UserMistake("--naan and --prefix select from an --inventory alone; arkaudit recheck selects from a store")
-    logged = _requests_in_logs(from_file, config)
-    from_lines = {} if source is not None or logged else lines_of(from_file)
-    listed = _arks_of_inventory(inventory, selection)
-    asked = [text for given in (*arks, *from_lines.values()) for text in split_arks(given)]
-    asked += [*logged, *listed]
+    referers_by_url = _requests_in_logs(from_file, config)
+    lines_by_number = {} if source is not None or referers_by_url else lines_of(from_file)
+    inventory_arks = _arks_of_inventory(inventory, selection)
+    texts = [text for line in (*arks, *lines_by_number.values()) for text in split_arks(line)]
+    texts += [*referers_by_url, *inventory_arks]
     if source is not None and (arks or inventory is not None):
         raise UserMistake(f"{from_file} is checked alone: check other ARKs by another command")
-    if not asked and not (source is not None and source.has_arks):
+    if not texts and not (source is not None and source.has_arks):
         if from_file == "-" and inventory is None:
             say("nothing to check: there is no ARK on standard input")
             return
-        empty = " and ".join(str(file) for file in (from_file, inventory) if file is not None)
-        of_these = f" of {selection.words}" if selection else ""
-        why = f"there is no ARK in {empty}{of_these}"
-        if not empty:
-            why = "give ARKs, --from FILE or --inventory FILE; arkaudit recheck checks the ARKs of a store again"
-        raise UserMistake(f"nothing to check: {why}")
+        empty_inputs = " and ".join(str(file) for file in (from_file, inventory) if file is not None)
+        selection_words = f" of {selection.words}" if selection else ""
+        reason = f"there is no ARK in {empty_inputs}{selection_words}"
+        if not empty_inputs:
+            reason = "give ARKs, --from FILE or --inventory FILE; arkaudit recheck checks the ARKs of a store again"
+        raise UserMistake(f"nothing to check: {reason}")
     if dry_run:
         from arkaudit.audits.checking import targets
         from arkaudit.audits.forecast import print_forecast_of_arks
 
-        print_forecast_of_arks(targets(asked, config) if source is None else source.targets(config.resolver), config)
+        print_forecast_of_arks(targets(texts, config) if source is None else source.targets(config.resolver), config)
         return
     from arkaudit.audits.checking import check_lines, check_source
 
     if source is not None:
-        done = check_source(source, config, store_file, resume=resume)
+        result = check_source(source, config, store_file, resume=resume)
     else:
-        lines: defaultdict[str, list[str]] = defaultdict(list, logged)
-        for number, line in from_lines.items():
+        places_by_text: defaultdict[str, list[str]] = defaultdict(list, referers_by_url)
+        for number, line in lines_by_number.items():
             for text in split_arks(line):
-                lines[text].append(f"{from_file}:{number}")
-        for text in listed:
-            lines[text].append(str(inventory))
-        done = check_lines(asked, config, store_file, lines=lines, resume=resume)
-    print_check(done, form, store_file, config_file)
-    exit_on(fail_on, done.tokens)
+                places_by_text[text].append(f"{from_file}:{number}")
+        for text in inventory_arks:
+            places_by_text[text].append(str(inventory))
+        result = check_lines(texts, config, store_file, places_by_text=places_by_text, resume=resume)
+    print_check(result, form, store_file, config_file)
+    exit_on(fail_on, result.tokens)
 
 
-def print_check(done: CheckResult, form: str, store_file: Path | None, config_file: Path | None) -> None:
-    """Print the verdicts of a check, and how it ended."""
+def print_check(result: CheckResult, output_format: str, store_file: Path | None, config_file: Path | None) -> None:
+    """Print the verdicts of a check as ``table`` or ``jsonl``, then its problems and totals as messages.
+
+    Exits with 3 or 130 if the check was interrupted.
+    """
     from arkaudit.output.output_rows import print_verdicts, write_jsonl
 
     with also_in(store_file):
-        if form == "table":
+        if output_format == "table":
             from rich.console import Console
 
-            print_verdicts(done.rows, Console())
+            print_verdicts(result.rows, Console())
         else:
-            write_jsonl(done.rows, sys.stdout)
-    if done.interruption is not None:
-        end_interrupted(can_go_on=store_file is not None, is_by_time=done.interruption.is_by_time)
-    total = check_total(
-        (outcome.family for outcome in done.outcomes.values()), done.lines_without_ark, done.known_count
+            write_jsonl(result.rows, sys.stdout)
+    if result.interruption is not None:
+        end_interrupted(can_go_on=store_file is not None, is_by_time=result.interruption.is_by_time)
+    total_words = check_total(
+        (outcome.family for outcome in result.outcomes.values()), result.lines_without_ark_count, result.known_count
     )
-    hint = after_check(done.first_failing, store_file, config_file)
-    print_ending(done.faults, done.fault_count, total, hint)
+    hint = after_check(result.first_failing, store_file, config_file)
+    print_ending(result.faults, result.fault_count, total_words, hint)
 
 
-def _requests_in_logs(source: str | None, config: Config) -> dict[str, list[str]]:
-    """Return the request URLs of ARKs in logs, the most frequent first, with the referring pages of each."""
+def _requests_in_logs(from_file: str | None, config: Config) -> dict[str, list[str]]:
+    """Return the referring pages (with numbers of requests) by the URLs of ARKs in logs, the most requested URL first.
+
+    *from_file* is the value of ``--from``; without the prefix ``log:`` the result is empty.
+    """
     from crawler.model.crawl_requests import SourceKind
     from crawler.spiders.seeds import logs_at, split_prefix
 
-    order, pattern = split_prefix(source or "")
-    if order is not SourceKind.LOG:
+    source_kind, pattern = split_prefix(from_file or "")
+    if source_kind is not SourceKind.LOG:
         return {}
     from arkaudit.audits.audit import logged_requests
 
-    asked: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    requests_by_url: defaultdict[str, Counter[str]] = defaultdict(Counter)
     for record in logged_requests({pattern: logs_at(pattern)}, config).records():
         for cited in record.mentions:
-            asked[cited.request_url][record.url] += cited.requests.asked or 0
-    if not asked:
-        raise UserMistake(f"nothing to check: there is no request for an ARK in {source}")
-    by_frequency = sorted(asked.items(), key=lambda item: -item[1].total())
-    return {url: [f"{page} ({count})" for page, count in pages.most_common()] for url, pages in by_frequency}
+            requests_by_url[cited.request_url][record.url] += cited.requests.asked or 0
+    if not requests_by_url:
+        raise UserMistake(f"nothing to check: there is no request for an ARK in {from_file}")
+    by_frequency = sorted(requests_by_url.items(), key=lambda item: -item[1].total())
+    return {url: [f"{referer} ({count})" for referer, count in pages.most_common()] for url, pages in by_frequency}
 
 
 def _arks_of_inventory(path: Path | None, selection: ArkSelection) -> list[str]:
-    """Return the selected ARKs of an inventory."""
+    """Return the selected ARKs of the inventory at *path*; none without a path."""
     if path is None:
         return []
     from reports.store.inventory import read_inventory
@@ -169,15 +175,20 @@ def _arks_of_inventory(path: Path | None, selection: ArkSelection) -> list[str]:
 
 
 def selection_of(
-    naans: tuple[str, ...], prefixes: tuple[str, ...], hosts: tuple[str, ...], arks: tuple[str, ...] = ()
+    chosen_naans: tuple[str, ...], prefixes: tuple[str, ...], hosts: tuple[str, ...], arks: tuple[str, ...] = ()
 ) -> ArkSelection:
-    """Return the selection of ARKs by NAAN, beginning, host of the request URL, and name. Raises `UserMistake`."""
+    """Return the selection of ARKs by NAAN, beginning of the ARK, host of the request URL, and ARK.
+
+    Raises `UserMistake` for a text that is no ARK.
+    """
     from crawler.history.rechecking import ArkSelection
     from extractors.model.ark import Ark, normal_prefix
 
     try:
         beginnings = tuple(map(normal_prefix, prefixes))
-        named = tuple(str(Ark.parse(ark)) for ark in arks)
+        normal_arks = tuple(str(Ark.parse(ark)) for ark in arks)
     except ValueError as problem:
         raise UserMistake(str(problem)) from None
-    return ArkSelection(tuple(naan.lower() for naan in naans), beginnings, tuple(host.lower() for host in hosts), named)
+    return ArkSelection(
+        tuple(naan.lower() for naan in chosen_naans), beginnings, tuple(host.lower() for host in hosts), normal_arks
+    )

@@ -39,16 +39,16 @@ def explain(
     from arkaudit.output.explaining import print_explanations
     from arkaudit.output.output_rows import write_jsonl
 
-    done = check_lines(arks, config_of(config_file, options), None, lines=None, explain=True, resume=None)
+    result = check_lines(arks, config_of(config_file, options), None, places_by_text=None, explain=True, resume=None)
     if form == "text":
-        print_explanations(done.rows, Console())
+        print_explanations(result.rows, Console())
     else:
-        write_jsonl(done.rows, sys.stdout)
-    if done.interruption is not None:
-        end_interrupted(can_go_on=False, is_by_time=done.interruption.is_by_time)
+        write_jsonl(result.rows, sys.stdout)
+    if result.interruption is not None:
+        end_interrupted(can_go_on=False, is_by_time=result.interruption.is_by_time)
 
 
-def _explain_stored(arks: tuple[str, ...], store_file: Path, form: str) -> None:
+def _explain_stored(arks: tuple[str, ...], store_file: Path, output_format: str) -> None:
     from rich.console import Console
 
     from arkaudit.audits.stored_checks import last_checks
@@ -59,21 +59,21 @@ def _explain_stored(arks: tuple[str, ...], store_file: Path, form: str) -> None:
     from reports.ark_history import load_ark_history
     from reports.languages.display import escape_invisible
 
-    named = []
+    parsed_arks = []
     for text in arks:
         try:
-            named.append(Ark.parse(text))
+            parsed_arks.append(Ark.parse(text))
         except NotAnArk:
             raise UserMistake(f"{escape_invisible(repr(text))} is not an ARK") from None
     is_missing = False
-    for ark in named:
+    for ark in parsed_arks:
         history = load_ark_history(store_file, ark)
         if history is None:
             say(escape_invisible(f"{store_file} has no ARK {ark}"))
             is_missing = True
             continue
         checks = last_checks(store_file, ark)
-        if form == "jsonl":
+        if output_format == "jsonl":
             write_jsonl([history | {"last_checks": checks}], sys.stdout)
         else:
             console = Console()

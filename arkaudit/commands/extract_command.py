@@ -101,54 +101,58 @@ def extract(
         raise UserMistake("--all-columns is for --format csv")
     form = "unique" if unique else form or ("table" if sys.stdout.isatty() else "jsonl")
     seeds = Seeds.parse(path for path in places if path != "-")
-    is_plain = config_file is None and all(value in (None, ()) for value in options.values())
+    has_defaults = config_file is None and all(value in (None, ()) for value in options.values())
     config = None
-    if is_plain and not seeds.urls:
+    if has_defaults and not seeds.urls:
         # Importing the configuration takes longer than reading a small file.
         logs.start(None, errors)
     else:
         config = config_of(config_file, {**options, "crawl.depth": 0})
-    processes = jobs or (config.jobs if config is not None else None) or core_count()
+    process_count = jobs or (config.jobs if config is not None else None) or core_count()
     known_list = config.known_list if config is not None else NOTHING_KNOWN
     total = ExtractTotal(known_list, datetime.now(UTC).date())
     with ExitStack() as stack:
         try:
-            to_findings = stack.enter_context(findings.open("w", encoding="utf-8")) if findings else None
+            findings_file = stack.enter_context(findings.open("w", encoding="utf-8")) if findings else None
         except OSError as problem:
             raise UserMistake(f"{findings} can't be written: {problem.strerror}") from None
 
-        def read(render: Callable[[Document], Any]) -> Iterator[Any]:
-            counted = partial(CountedDocument.from_document, render)
-            for rendered in documents(seeds, counted, standard_input="-" in places, jobs=processes, config=config):
-                document = rendered.summary
-                report_findings(document.name, document.findings, to_findings)
-                total.add(document, rendered.value)
-                yield rendered.value.made
+        def rendered_documents(render: Callable[[Document], Any]) -> Iterator[Any]:
+            counting_render = partial(CountedDocument.from_document, render)
+            for result in documents(
+                seeds, counting_render, standard_input="-" in places, jobs=process_count, config=config
+            ):
+                summary = result.summary
+                report_findings(summary.name, summary.findings, findings_file)
+                total.add(summary, result.value)
+                yield result.value.rendered
 
         if form == "table":
             from rich.console import Console
 
-            rows.print_mentions(chain.from_iterable(read(mention_rows)), Console())
+            rows.print_mentions(chain.from_iterable(rendered_documents(mention_rows)), Console())
         elif form == "csv":
             columns = ALL_COLUMNS if all_columns else MAIN_COLUMNS
-            lines = partial(rows.mention_csv_lines, columns=columns, is_terminal=sys.stdout.isatty())
+            csv_lines = partial(rows.mention_csv_lines, columns=columns, is_terminal=sys.stdout.isatty())
             rows.write(rows.csv_line(columns), sys.stdout)
-            rows.write_all(read(lines), sys.stdout)
+            rows.write_all(rendered_documents(csv_lines), sys.stdout)
         elif form in ("unique", "none"):
-            arks = dict.fromkeys(chain.from_iterable(read(rows.distinct_arks)))
+            arks = dict.fromkeys(chain.from_iterable(rendered_documents(rows.distinct_arks)))
             rows.write_all((f"{ark}\n" for ark in (arks if unique else ())), sys.stdout)
         else:
-            rows.write_all(read(partial(rows.mention_lines, is_utf8=rows.is_utf8(sys.stdout))), sys.stdout)
-    if not total.read:
-        end_unread("nothing", total.unread)
+            rows.write_all(
+                rendered_documents(partial(rows.mention_lines, is_utf8=rows.is_utf8(sys.stdout))), sys.stdout
+            )
+    if not total.read_count:
+        end_unread("nothing", total.unread_names)
     is_failing = MISTYPED in fail_on
-    for mistyped in total.mistyped if is_failing else ():
-        say(mistyped.words, level=logging.WARNING)
+    for mistyped in total.mistyped_arks if is_failing else ():
+        say(mistyped.message, level=logging.WARNING)
     faults = [] if is_failing else total.faults
     print_ending(
         faults,
-        0 if is_failing else len(total.mistyped),
-        total.words,
-        after_extract(places, config_file) if total.citations else None,
+        0 if is_failing else len(total.mistyped_arks),
+        total.message,
+        after_extract(places, config_file) if total.citation_count else None,
     )
     exit_on(fail_on, total.tokens)

@@ -63,18 +63,20 @@ def known_add(
     if until is not None and until.date() <= today:
         raise UserMistake(f"--until {until.date()} is not in the future: give tomorrow or a later day")
     selection = selection_of(whats)
-    file, data = KnownFile(f"{','.join(COLUMNS)}\n", COLUMNS), f"{','.join(COLUMNS)}\n".encode()
+    known_list, old_bytes = KnownFile(f"{','.join(COLUMNS)}\n", COLUMNS), f"{','.join(COLUMNS)}\n".encode()
     if path_exists(known_file):
-        file, data = read_known_file(known_file), read_whole(known_file, MOST_BYTES)
-    rows = rows_to_add(_problems(store_file), selection, file.known, today)
-    if not rows:
+        known_list, old_bytes = read_known_file(known_file), read_whole(known_file, MOST_BYTES)
+    new_rows = rows_to_add(_problems(store_file), selection, known_list.known, today)
+    if not new_rows:
         say(f"{known_file} stays as it is: nothing fails that it does not accept")
         return
-    details = {"reason": reason, "until": str(until.date()) if until is not None else "", "who": who}
-    text = addition(file, ({"what": what, "state": state, **details} for what, state in rows), known_file)
+    shared_cells = {"reason": reason, "until": str(until.date()) if until is not None else "", "who": who}
+    addition_text = addition(
+        known_list, ({"what": what, "state": state, **shared_cells} for what, state in new_rows), known_file
+    )
     # The rows that are there stay as they are, to the byte.
-    write_file(known_file.resolve(), data + text.encode("utf-8", "backslashreplace"))
-    say(f"{known_file}: {count_noun(len(rows), 'row')} added")
+    write_file(known_file.resolve(), old_bytes + addition_text.encode("utf-8", "backslashreplace"))
+    say(f"{known_file}: {count_noun(len(new_rows), 'row')} added")
 
 
 @known.command("check", short_help="Name rows that are over, match nothing, or got worse.")
@@ -88,17 +90,17 @@ def known_check(known_file: Path, store_file: Path) -> None:
     from arkaudit.output.output_rows import write_all
     from reports.store.known_problems import read_known, stale_rows
 
-    listed = read_known(known_file)
-    stale = list(stale_rows(listed, _problems(store_file), datetime.now(UTC).date()))
-    lines = (f"{known_file}:{row.line}: {row.what}: {words}" for row, words in stale)
+    known_list = read_known(known_file)
+    stale_problems = list(stale_rows(known_list, _problems(store_file), datetime.now(UTC).date()))
+    lines = (f"{known_file}:{row.line}: {row.what}: {problem}" for row, problem in stale_problems)
     write_all((f"{escape_invisible(line)}\n" for line in lines), sys.stdout)
-    say(f"{known_file}: {count_noun(len(listed.rows), 'row')}, {len(stale)} to look at")
-    if stale:
+    say(f"{known_file}: {count_noun(len(known_list.rows), 'row')}, {len(stale_problems)} to look at")
+    if stale_problems:
         sys.exit(EXIT_FINDING)
 
 
 def _problems(store_file: Path) -> list[Problem]:
-    """Return the problems in the current state of a store. Raises `UserMistake` if there is none."""
+    """Return the problems in the current state of a store. Raises `UserMistake` if there is no such file."""
     from extractors.model.files import is_file
     from reports.store.frames import load_problems
 

@@ -49,13 +49,13 @@ class SettingOption(click.Option):
         self.name = setting
 
 
-def setting_options(*names: str, **attributes: Any) -> Callable[[Command], Command]:
-    """Return the decorator for the options of all settings with these *names*, or in the sections with these names."""
+def setting_options(*prefixes: str, **attributes: Any) -> Callable[[Command], Command]:
+    """Return a decorator that adds the options of settings: *prefixes* are names of settings or of whole sections."""
 
     def decorate(command: Command) -> Command:
-        for start in reversed(names):
+        for prefix in reversed(prefixes):
             for name, row in reversed(TABLE.items()):
-                if row.option and f"{name}.".startswith(f"{start}."):
+                if row.option and f"{name}.".startswith(f"{prefix}."):
                     command = _setting_option(name, row, **attributes)(command)
         return command
 
@@ -63,14 +63,16 @@ def setting_options(*names: str, **attributes: Any) -> Callable[[Command], Comma
 
 
 def added_options(section: str) -> Callable[[Command], Command]:
-    """Return the decorator for the options of the settings that plug-ins add to a *section* of the core."""
-    kinds = (kinds[section] for kinds in plugins().hook.settings() if section in kinds)
-    rows = [row for kind in kinds for row in settings_in(kind, f"{section}.") if row[1].option]
-    return with_options(*(_setting_option(name, row) for name, row in rows))
+    """Return a decorator that adds the options of the settings that plug-ins add to a *section* of the core."""
+    section_models = (models[section] for models in plugins().hook.settings() if section in models)
+    named_settings = [
+        row for section_model in section_models for row in settings_in(section_model, f"{section}.") if row[1].option
+    ]
+    return with_options(*(_setting_option(name, row) for name, row in named_settings))
 
 
-def _setting_option(name: str, row: Setting, **attributes: Any) -> Callable[[Command], Command]:
-    return click.option(row.option, cls=SettingOption, setting=name, **_attributes(row) | attributes)
+def _setting_option(name: str, setting: Setting, **attributes: Any) -> Callable[[Command], Command]:
+    return click.option(setting.option, cls=SettingOption, setting=name, **_attributes(setting) | attributes)
 
 
 #: Attributes of the option of a setting by the first word of its type; text has none.
@@ -82,19 +84,19 @@ _KINDS: Mapping[str, Mapping[str, Any]] = {
 }
 
 
-def _attributes(row: Setting) -> dict[str, Any]:
-    """Return the attributes of the option of a setting."""
-    attributes: dict[str, Any] = {"metavar": row.metavar, **_KINDS.get(row.type.partition(" ")[0], {})}
-    if row.choices:
-        attributes["type"] = click.Choice([*map(str, row.choices)])
-    words, default = row.help, row.unset or row.default
+def _attributes(setting: Setting) -> dict[str, Any]:
+    """Return the keyword arguments of `click.Option` for a setting."""
+    attributes: dict[str, Any] = {"metavar": setting.metavar, **_KINDS.get(setting.type.partition(" ")[0], {})}
+    if setting.choices:
+        attributes["type"] = click.Choice([*map(str, setting.choices)])
+    help_text, default = setting.help, setting.unset or setting.default
     if isinstance(default, list):
         attributes["multiple"] = True
-        words += " Repeatable."
+        help_text += " Repeatable."
     elif default:
-        shown = "yes" if default is True else f"{default:g}" if isinstance(default, float) else default
-        words += f"  [default: {shown}]"
-    return attributes | {"help": words}
+        default_words = "yes" if default is True else f"{default:g}" if isinstance(default, float) else default
+        help_text += f"  [default: {default_words}]"
+    return attributes | {"help": help_text}
 
 
 #: The value of --format for all formats.
@@ -114,7 +116,7 @@ class GroupedCommand(click.Command):
     """A command whose help groups options by subject and lists the tokens of --fail-on."""
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the groups of options."""
+        """Write the options to *formatter*, grouped by subject, and the tokens of ``--fail-on`` if the command has it."""
         groups: dict[str, list[tuple[str, str]]] = {title: [] for title in ("Options", *_GROUPS)}
         for param in self.get_params(ctx):
             if isinstance(param, click.Option) and (record := param.get_help_record(ctx)):
@@ -140,13 +142,13 @@ class WordChoice(click.Choice[str]):
     """A choice among many words: the message about a mistyped one suggests the nearest instead of listing all."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """Return *value* if it is a choice."""
+        """Return *value* if it is a choice. Raises `click.BadParameter`."""
         words = tuple(map(str, self.choices))
         if value in words:
             return str(value)
-        others = f"; choose from {', '.join(words)}"
-        near = suggest_nearest(str(value), words) or others
-        raise click.BadParameter(f"there is no {value!r}{near}", ctx, param)
+        all_choices = f"; choose from {', '.join(words)}"
+        suggestion = suggest_nearest(str(value), words) or all_choices
+        raise click.BadParameter(f"there is no {value!r}{suggestion}", ctx, param)
 
 
 def _level(_: click.Context, __: click.Parameter, times: int) -> str | None:
@@ -176,7 +178,7 @@ request_options = with_options(
 asking_options = with_options(
     optional_config_option, setting_options("politeness", "resolve.max_hops", "network", "log"), _VERBOSE
 )
-"""Adds these options except those that choose the resolver."""
+"""Adds the options of `request_options`, except those that choose the resolver."""
 jobs_option = setting_options("jobs", type=click.IntRange(TABLE["jobs"].ge, TABLE["jobs"].le))
 """The option for the number of processes that read documents."""
 crawl_options = with_options(jobs_option, setting_options("crawl"))
@@ -193,37 +195,37 @@ from_places_option = click.option(
 """The option for a file that names documents."""
 
 
-def lines_of(source: str | None, *, errors: str = "replace") -> dict[int, str]:
-    """Return the non-empty lines of a file, or of standard input (``-``), by line number; none without a *source*.
+def lines_of(from_file: str | None, *, errors: str = "replace") -> dict[int, str]:
+    """Return the non-empty lines of a file, or of standard input (``-``), by line number; none if *from_file* is None.
 
-    The file may be compressed by gzip. NUL ends lines if there is any, as in the output of ``git diff -z``, and blanks
-    belong to them then. *errors* is that of `bytes.decode`. Raises `UserMistake`.
+    The file may be compressed by gzip. If it has NUL characters, these end the lines, as in the output of ``git diff
+    -z``, and blanks are not stripped. *errors* is that of `bytes.decode`. Raises `UserMistake` if it can't be read.
     """
     import gzip
     import zlib
 
     from extractors.archives.compression import SIGNATURES, Compression
 
-    if source is None:
+    if from_file is None:
         return {}
     try:
-        data = sys.stdin.buffer.read() if source == "-" else Path(source).read_bytes()
-        is_packed = data.startswith(SIGNATURES[Compression.GZIP])
-        text = (gzip.decompress(data) if is_packed else data).decode("utf-8-sig", errors)
+        data = sys.stdin.buffer.read() if from_file == "-" else Path(from_file).read_bytes()
+        is_compressed = data.startswith(SIGNATURES[Compression.GZIP])
+        text = (gzip.decompress(data) if is_compressed else data).decode("utf-8-sig", errors)
     except (OSError, EOFError, zlib.error) as problem:
-        raise UserMistake(f"{source} can't be read: {getattr(problem, 'strerror', None) or problem}") from None
+        raise UserMistake(f"{from_file} can't be read: {getattr(problem, 'strerror', None) or problem}") from None
     lines = text.split("\0") if "\0" in text else map(str.strip, text.splitlines())
     return {number: line for number, line in enumerate(lines, start=1) if line}
 
 
-def listed_places(source: str | None) -> list[str]:
-    """Return the names of documents in a file, or on standard input, as `lines_of`; names are bytes, as in POSIX.
+def listed_places(from_file: str | None) -> list[str]:
+    """Return the names of documents in a file, or on standard input (``-``), one per line; none if *from_file* is None.
 
-    Raises `UserMistake`, also for an empty file.
+    Undecodable bytes become surrogates, as in `os.fsdecode`. Raises `UserMistake` for an unreadable or empty file.
     """
-    places = list(lines_of(source, errors="surrogateescape").values())
-    if source not in (None, "-") and not places:
-        raise UserMistake(f"{source} is empty")
+    places = list(lines_of(from_file, errors="surrogateescape").values())
+    if from_file not in (None, "-") and not places:
+        raise UserMistake(f"{from_file} is empty")
     return places
 
 
@@ -314,9 +316,10 @@ store_option = store_file_option(default=Path("audit.db"), show_default=True)
 
 
 def config_of(config_file: Path | None, options: dict[str, Any], *, audit: str | None = None) -> Config:
-    """Return the configuration from a file (or its named *audit*), overridden by *options*.
+    """Return the configuration in a file, or of its named *audit*, with values of *options* by name of setting.
 
-    It starts the log. Raises `arkaudit.configuration.config_files.ConfigError`.
+    Options with the value None or ``()`` are not given. Starts the log, too. Raises
+    `arkaudit.configuration.config_files.ConfigError`.
     """
     from arkaudit.configuration.config_files import load
     from arkaudit.output import logs

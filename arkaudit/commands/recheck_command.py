@@ -97,14 +97,14 @@ def recheck(
         return
     from arkaudit.audits.checking import recheck_arks, recovered_arks
 
-    done = recheck_arks(arks, config, store_file)
-    print_check(done, form, store_file, config_file)
-    recovered = recovered_arks(arks, done.outcomes)
-    for working in recovered[:_MOST_SHOWN]:
-        say(f"works again: {working.ark}, at {working.request_url}")
-    if len(recovered) > _MOST_SHOWN:
-        say(f"works again: {count_noun(len(recovered) - _MOST_SHOWN, 'more ARK')}")
-    exit_on(fail_on, done.tokens)
+    result = recheck_arks(arks, config, store_file)
+    print_check(result, form, store_file, config_file)
+    working_arks = recovered_arks(arks, result.outcomes)
+    for working_ark in working_arks[:_MOST_SHOWN]:
+        say(f"works again: {working_ark.ark}, at {working_ark.request_url}")
+    if len(working_arks) > _MOST_SHOWN:
+        say(f"works again: {count_noun(len(working_arks) - _MOST_SHOWN, 'more ARK')}")
+    exit_on(fail_on, result.tokens)
 
 
 #: Number of recovered ARKs that are printed one by one.
@@ -112,7 +112,7 @@ _MOST_SHOWN = 10
 
 
 def _arks_of_causes(store_file: Path, causes: Sequence[str]) -> dict[str, frozenset[tuple[str, str]]]:
-    """Return the ARKs and URLs of the store that fail by each cause now. Raises `UserMistake` if one has none."""
+    """Return the ARKs with URLs that fail now, by the key of their cause. Raises `UserMistake` for a cause without any."""
     from reports.store.frames import load_frames
     from reports.tables.actions import arks_of_cause
 
@@ -120,8 +120,8 @@ def _arks_of_causes(store_file: Path, causes: Sequence[str]) -> dict[str, frozen
         raise UserMistake(f"there is no store at {store_file}")
     frames = load_frames(store_file)
     arks_by_cause = {key: arks_of_cause(frames, key) for key in causes}
-    for key, arks in arks_by_cause.items():
-        if not arks:
+    for key, cause_arks in arks_by_cause.items():
+        if not cause_arks:
             raise UserMistake(f"{store_file} has no ARK that fails by the cause {key!r}; the report lists the causes")
     return arks_by_cause
 
@@ -129,10 +129,11 @@ def _arks_of_causes(store_file: Path, causes: Sequence[str]) -> dict[str, frozen
 def _arks_to_check(
     store_file: Path, config: Config, selection: ArkSelection, *, is_due: bool, limit: int | None, is_dry: bool
 ) -> list[KnownArk]:
-    """Return at most *limit* ARKs of a *selection* in the store to check, in order, and print their number.
+    """Return at most *limit* ARKs to check, in this order, and print how many there are in all.
 
-    With *is_due* only those that are due. Unless *is_dry*, the policy of the configuration is stored first. Raises
-    `UserMistake` if there is no store or the selection is empty, and `crawler.store.StoreError`.
+    These are the ARKs of a *selection* in the store, or with *is_due* those of them that are due. Unless *is_dry*, the
+    status policy of *config* is stored. Raises `UserMistake` if there is no store or no ARK is selected, and
+    `crawler.store.StoreError`.
     """
     from crawler.history.ark_status import ArkState
     from crawler.history.rechecking import due_arks, interleave_hosts, without_times_ahead
@@ -140,30 +141,30 @@ def _arks_to_check(
     from crawler.store.store import Store
     from extractors.model.ark import Ark
 
-    intervals, now = config.recheck_policy, datetime.now(UTC)
+    policy, now = config.recheck_policy, datetime.now(UTC)
     if not is_file(store_file):
         raise UserMistake(f"there is no store at {store_file}")
     with Store.open(store_file) as store:
         if not is_dry:
             store.set_status_policy(config.status_policy)
-        selected = filter(selection.holds, store.known_arks()) if selection else store.known_arks()
-        known_arks = [without_times_ahead(known_ark, now) for known_ark in selected]
-    following = None
+        selected_arks = filter(selection.holds, store.known_arks()) if selection else store.known_arks()
+        known_arks = [without_times_ahead(known_ark, now) for known_ark in selected_arks]
+    next_due_time = None
     if is_due:
-        chosen, following = due_arks(known_arks, intervals, now)
+        chosen_arks, next_due_time = due_arks(known_arks, policy, now)
     else:
-        chosen = interleave_hosts(known_ark for known_ark in known_arks if known_ark.state is not ArkState.SKIPPED)
+        chosen_arks = interleave_hosts(known_ark for known_ark in known_arks if known_ark.state is not ArkState.SKIPPED)
     # Mentions of a NAAN or a shoulder are never checked.
-    if chosen:
+    if chosen_arks:
         registry = load_registry()
-        chosen = [known_ark for known_ark in chosen if not registry.is_shoulder(Ark.parse(known_ark.ark))]
-    if chosen:
-        limited = f", {limit} of them now" if limit is not None and limit < len(chosen) else ""
-        what = f"due in {store_file}" if is_due else f"known in {store_file} of {selection.words}"
-        say(f"{len(chosen)} {what}{limited}")
-        return chosen[:limit]
+        chosen_arks = [known_ark for known_ark in chosen_arks if not registry.is_shoulder(Ark.parse(known_ark.ark))]
+    if chosen_arks:
+        limit_words = f", {limit} of them now" if limit is not None and limit < len(chosen_arks) else ""
+        description = f"due in {store_file}" if is_due else f"known in {store_file} of {selection.words}"
+        say(f"{len(chosen_arks)} {description}{limit_words}")
+        return chosen_arks[:limit]
     if not is_due:
         raise UserMistake(f"{store_file} has no ARKs to check of {selection.words}")
-    before = f" before {following:%Y-%m-%d %H:%M} UTC" if following else ""
-    say(f"no ARK is due in {store_file}{before}")
+    until_words = f" before {next_due_time:%Y-%m-%d %H:%M} UTC" if next_due_time else ""
+    say(f"no ARK is due in {store_file}{until_words}")
     return []

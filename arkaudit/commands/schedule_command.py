@@ -86,8 +86,8 @@ def schedule_due(config_file: Path, dry_run: bool) -> None:
         return
     runs = Runs(config_file)
     with until_stopped(runs):
-        codes = run_due(audits, runs, {})
-    sys.exit(max(codes.values(), default=0, key=abs))
+        exit_codes = run_due(audits, runs, {})
+    sys.exit(max(exit_codes.values(), default=0, key=abs))
 
 
 @schedule.command("run", short_help="Keep running, and start each audit when it is due.")
@@ -142,7 +142,7 @@ class ScheduledAudit:
     config: Config
 
     def due(self, now: datetime) -> Due | None:
-        """Return the moment for which the audit has to run now; None also while it is running."""
+        """Return the due time for which the audit has to run now; None if it is not due, or is running."""
         return None if self.last_run.is_running() else due_now(self.schedule, self.last_run.read(now), now)
 
 
@@ -157,7 +157,7 @@ def scheduled_audits(audits: Mapping[str | None, Config], config_file: Path) -> 
 
 
 def load_scheduled_audits(config_file: Path) -> list[ScheduledAudit]:
-    """Return the audits with a schedule in a file. Raises `ConfigError`, and `UserMistake` if there are none."""
+    """Return the audits with a schedule in a file. Raises `ConfigError`, or `UserMistake` if no audit has a schedule."""
     from arkaudit.configuration.config_files import load_audits
 
     audits = scheduled_audits(load_audits(config_file), config_file)
@@ -167,7 +167,7 @@ def load_scheduled_audits(config_file: Path) -> list[ScheduledAudit]:
 
 
 class Runs:
-    """The child processes of this scheduler, one after the other, which a signal ends."""
+    """The runs of this scheduler: child processes, one after the other, which a signal ends."""
 
     def __init__(self, config_file: Path) -> None:
         self._config_file = config_file
@@ -176,37 +176,37 @@ class Runs:
         """Set when no more runs begin."""
 
     def run(self, name: str, due: Due) -> int:
-        """Run one audit, and return its exit code."""
+        """Run the audit *name* in a child process, and return its exit code: negative for a signal that ended it."""
         command = [*OWN_PROCESS, "run", "-c", str(self._config_file), "--audit", name]
-        resumed = ", resumed" if due.resumes else ""
+        resumed_words = ", resumed" if due.resumes else ""
         if self.ended.is_set():
             return EXIT_INTERRUPTED
-        begun = time.monotonic()
-        say(f"{name}: due {due.moment:%Y-%m-%d %H:%M} UTC{resumed}: begins")
+        begun_s = time.monotonic()
+        say(f"{name}: due {due.moment:%Y-%m-%d %H:%M} UTC{resumed_words}: begins")
         self._child = subprocess.Popen(
             [*command, "--scheduled", due.moment.isoformat()],
             stdin=subprocess.DEVNULL,
             # A closed standard output must not become another file of the child.
             stdout=subprocess.DEVNULL if sys.stdout.fileno() in closed else None,
         )
-        code = self._child.wait()
-        how = f"exit code {code}" if code >= 0 else f"signal {-code}"
-        say(f"{name}: ended with {how}, after {time.monotonic() - begun:.0f} s")
-        return code
+        exit_code = self._child.wait()
+        ending_words = f"exit code {exit_code}" if exit_code >= 0 else f"signal {-exit_code}"
+        say(f"{name}: ended with {ending_words}, after {time.monotonic() - begun_s:.0f} s")
+        return exit_code
 
     def finish(self, audit: ScheduledAudit) -> None:
-        """Let plug-ins do what follows a run; a failure changes no exit code."""
+        """Call the hook `after_run` of plug-ins; an exception is printed, and changes no exit code."""
         try:
             plugins().hook.after_run(config=audit.config, config_file=self._config_file)
         # Whatever a foreign module raises.
         except Exception as problem:
-            words = f"{audit.name}: a plug-in failed after the run: {type(problem).__name__}: {problem}"
-            say(words, level=logging.ERROR)
+            message = f"{audit.name}: a plug-in failed after the run: {type(problem).__name__}: {problem}"
+            say(message, level=logging.ERROR)
 
     def stop(self) -> None:
-        """Start no more runs, and end the running one: it finishes requests in flight, until a second signal.
+        """Start no more runs, and send SIGTERM to the running one, which finishes its requests in flight.
 
-        A signal may come while a run is being started, so it is sent again in any case.
+        After `_PATIENCE_S` the signal is sent again. It also reaches a run that was just being started.
         """
         is_first = not self.ended.is_set()
         self.ended.set()
@@ -214,55 +214,55 @@ class Runs:
             with suppress(ProcessLookupError):
                 self._child.send_signal(signal.SIGTERM)
         if is_first:
-            again = threading.Timer(_PATIENCE_S, self.stop)
-            again.daemon = True
-            again.start()
+            second_stop = threading.Timer(_PATIENCE_S, self.stop)
+            second_stop.daemon = True
+            second_stop.start()
 
 
 def run_due(audits: Iterable[ScheduledAudit], runs: Runs, problems: dict[str, str]) -> dict[str, int]:
-    """Run due audits one after the other, and return the exit codes of those that ran, or could not be started.
+    """Run due audits one after the other; return exit codes by name, of audits that ran or could not be started.
 
-    A problem that prevents a run is printed and added to *problems*, unless it is there already.
+    *problems* maps an audit to the problem that prevented its last run, or "". It is updated, and new ones are printed.
     """
-    codes = {}
+    exit_codes = {}
     for audit in audits:
-        code, problem = _run_if_due(audit, runs, datetime.now(UTC))
+        exit_code, problem = _run_if_due(audit, runs, datetime.now(UTC))
         if problem and problem != problems.get(audit.name):
             say(problem, level=logging.ERROR)
-        if code is not None or problems.get(audit.name):
-            codes[audit.name] = code or 0
+        if exit_code is not None or problems.get(audit.name):
+            exit_codes[audit.name] = exit_code or 0
         problems[audit.name] = problem
-    return codes
+    return exit_codes
 
 
 def serve(audits: Sequence[ScheduledAudit], runs: Runs) -> int:
-    """Run audits when they are due until a signal comes, or until all of them fail to start.
+    """Run audits when they are due, until a signal comes or until all of them fail to start.
 
-    Return the highest exit code among the last results of all audits, or 0 without a failure.
+    Returns the highest exit code of the last runs of all audits, or 0 if none of these failed.
     """
     problems: dict[str, str] = {}
-    codes: dict[str, int] = {}
+    exit_codes: dict[str, int] = {}
     with until_stopped(runs):
         while not runs.ended.is_set():
-            codes |= run_due(audits, runs, problems)
+            exit_codes |= run_due(audits, runs, problems)
             if all(problems.values()):
                 break
             now = datetime.now(UTC)
-            following = min(audit.schedule.next_after(now) for audit in audits) - now
-            runs.ended.wait(min(_LOOK_AGAIN, following).total_seconds())
-    failed = (code for code in codes.values() if code not in _NO_FAILURES)
-    return max((EXIT_UNFINISHED if code < 0 else code for code in failed), default=0)
+            waiting_time = min(audit.schedule.next_after(now) for audit in audits) - now
+            runs.ended.wait(min(_LOOK_AGAIN, waiting_time).total_seconds())
+    failure_codes = (exit_code for exit_code in exit_codes.values() if exit_code not in _NO_FAILURES)
+    return max((EXIT_UNFINISHED if exit_code < 0 else exit_code for exit_code in failure_codes), default=0)
 
 
 def _run_if_due(audit: ScheduledAudit, runs: Runs, now: datetime) -> tuple[int | None, str]:
-    """Run an audit if it is due; return the exit code, if any, and the problem that prevented the run."""
+    """Run an audit if it is due; return its exit code, or None, and the problem that prevented the run, or ""."""
     try:
         due = audit.due(now)
         if due is None:
             return None, ""
-        code = runs.run(audit.name, due)
+        exit_code = runs.run(audit.name, due)
         runs.finish(audit)
-        return code, ""
+        return exit_code, ""
     # An unusable file must not stop the other audits.
     except UserMistake as problem:
         return EXIT_MISTAKE, f"{audit.name}: {problem}"
@@ -273,17 +273,17 @@ def _run_if_due(audit: ScheduledAudit, runs: Runs, now: datetime) -> tuple[int |
 
 @contextmanager
 def until_stopped(runs: Runs) -> Iterator[None]:
-    """Stop *runs* on SIGINT and SIGTERM."""
+    """Call `Runs.stop` on SIGINT and SIGTERM during the ``with`` block."""
 
     def stop(*_: object) -> None:
         say("stopping: running audits finish their requests in flight; they are resumed the next time")
         runs.stop()
 
-    before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
+    old_handlers = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         yield
     finally:
-        for number, handler in before.items():
+        for number, handler in old_handlers.items():
             signal.signal(number, handler)
 
 
@@ -299,56 +299,58 @@ _OUTCOMES = {
 
 
 def row(audit: ScheduledAudit, now: datetime) -> dict[str, Any]:
-    """Return the next run and the last result of an audit, as JSON values."""
+    """Return the next run and the last result of an audit, as JSON values by the names of `schedule list`."""
     is_running = audit.last_run.is_running()
     due = audit.due(now)
-    last = audit.last_run.read(now)
+    last_run = audit.last_run.read(now)
     return {
         "audit": audit.name,
         "schedule": audit.schedule.expression,
         "timezone": str(audit.schedule.zone or "UTC"),
         "next": (due.moment if due else audit.schedule.next_after(now)).isoformat(),
         "is_due": due is not None,
-        "last_started": last.started.isoformat() if last.attempts else None,
-        "last_ended": last.ended.isoformat() if last.ended else None,
-        "outcome": outcome(last, is_running=is_running),
+        "last_started": last_run.started.isoformat() if last_run.attempts else None,
+        "last_ended": last_run.ended.isoformat() if last_run.ended else None,
+        "outcome": outcome(last_run, is_running=is_running),
     }
 
 
-def outcome(last: LastRun, *, is_running: bool) -> str:
-    """Return the result of the last run in a few words.
+def outcome(last_run: LastRun, *, is_running: bool) -> str:
+    """Return the result of the last run of an audit in a few words.
 
     >>> outcome(LastRun(datetime(2026, 3, 1, tzinfo=UTC), attempts=1), is_running=False)
     'killed'
     """
     if is_running:
         return "running"
-    if not last.attempts:
+    if not last_run.attempts:
         return "not yet run"
-    if last.ended is None:
+    if last_run.ended is None:
         return "killed"
-    return _OUTCOMES.get(last.exit_code if last.exit_code is not None else -1, f"exit code {last.exit_code}")
+    return _OUTCOMES.get(
+        last_run.exit_code if last_run.exit_code is not None else -1, f"exit code {last_run.exit_code}"
+    )
 
 
-def table(listed: Iterable[dict[str, Any]]) -> Table:
-    """Return the table of rows."""
+def table(audit_rows: Iterable[dict[str, Any]]) -> Table:
+    """Return the table of `schedule list`, from the results of `row`."""
     from rich.table import Table
 
-    shown = Table("audit", "schedule", "next (UTC)", "last began (UTC)", "took", "outcome", box=None)
-    for row in listed:
-        ended = datetime.fromisoformat(row["last_ended"]) if row["last_ended"] else None
-        next_at = "now" if row["is_due"] else _minute(row["next"])
-        shown.add_row(
-            row["audit"],
-            row["schedule"],
+    audit_table = Table("audit", "schedule", "next (UTC)", "last began (UTC)", "took", "outcome", box=None)
+    for audit_row in audit_rows:
+        ended = datetime.fromisoformat(audit_row["last_ended"]) if audit_row["last_ended"] else None
+        next_at = "now" if audit_row["is_due"] else _minute(audit_row["next"])
+        audit_table.add_row(
+            audit_row["audit"],
+            audit_row["schedule"],
             next_at,
-            _minute(row["last_started"]),
+            _minute(audit_row["last_started"]),
             # The clock may have been set back during the run.
-            str(max(ended - datetime.fromisoformat(row["last_started"]), timedelta())) if ended else "",
-            row["outcome"],
+            str(max(ended - datetime.fromisoformat(audit_row["last_started"]), timedelta())) if ended else "",
+            audit_row["outcome"],
         )
-    return shown
+    return audit_table
 
 
-def _minute(moment: str | None) -> str:
-    return f"{datetime.fromisoformat(moment).astimezone(UTC):%Y-%m-%d %H:%M}" if moment else ""
+def _minute(iso_time: str | None) -> str:
+    return f"{datetime.fromisoformat(iso_time).astimezone(UTC):%Y-%m-%d %H:%M}" if iso_time else ""

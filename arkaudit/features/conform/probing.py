@@ -206,7 +206,7 @@ def answers(
     Raises `UserMistake`, `arkaudit.audits.audit.AuditInterrupted` and `crawler.store.StoreError`.
     """
     with open_run("conform", test.seeds, config, store_file, resume=resume) as begun:
-        config, store, run_id = begun.config, begun.store, begun.finished_run
+        config, store, run_id = begun.config, begun.store, begun.finished_run_id
         if run_id is None:
             run_id = begin(config, store, "conform", test.seeds, begun.decision)
             hosts = {origin_of(probe.url) for probe in test.probes}
