@@ -169,7 +169,7 @@ class Audit:
 
     def _documents_arguments(self, seeds: Seeds, executor: WorkerExecutor, progress: RunProgress) -> dict[str, Any]:
         """Return the keyword arguments of `DocumentsSpider`, whose parsers run in *executor*."""
-        progress.stage("documents", done=self.store.counts(self.run_id)["documents"])
+        progress.stage("documents", done_count=self.store.counts(self.run_id)["documents"])
         crawl = self.config.crawl
         plan_options = {**dict(crawl), "oai": Selection(**dict(crawl.oai))}
         return {
@@ -189,7 +189,7 @@ class Audit:
 
         urls = {url for ark, url in targets if not ark.is_skipped}
         open_urls = urls - (frontier.settled_forms() if done_count else set())
-        progress.stage("URLs of ARKs", len(urls), done=len(urls) - len(open_urls), urls=open_urls)
+        progress.stage("URLs of ARKs", len(urls), done_count=len(urls) - len(open_urls), urls=open_urls)
         registry = self.registry
         if config.resolve.maptr:
             naans = (ark.naan for ark, _ in targets if not ark.is_skipped)
@@ -268,7 +268,7 @@ class Audit:
         judging_inputs = (targets, sorted(background.readings.items()), registry)
         basis_fingerprint = fingerprint([__version__, *map(repr, judging_inputs)])
         judged_urls = self.store.begin_verdicts(self.run_id, basis_fingerprint)
-        progress.stage(JUDGING, len(targets), done=0 if self.on_verdict else len(judged_urls))
+        progress.stage(JUDGING, len(targets), done_count=0 if self.on_verdict else len(judged_urls))
         judge_run(
             self.store,
             self.run_id,

@@ -84,22 +84,20 @@ def forecast_lines(loads: list[HostLoad]) -> Iterator[str]:
     """Yield the lines of a forecast: hosts, requests and durations, the slowest host first."""
     for load in loads[:_MOST_ROWS]:
         pace = f"one every {duration(load.interval_s)}" if load.interval_s else "without an interval"
-        requests = _request_words(load.least_requests, load.most_requests)
-        yield f"{load.host}: {requests}, {pace}: at least {duration(load.least_duration_s)}"
+        yield f"{load.host}: {_request_words([load])}, {pace}: at least {duration(load.least_duration_s)}"
     if len(loads) > _MOST_ROWS:
         yield f"and {len(loads) - _MOST_ROWS} hosts more"
     if loads:
-        request_words = _request_words(
-            sum(load.least_requests for load in loads), sum(load.most_requests for load in loads)
-        )
         slowest = f"at least {duration(loads[0].least_duration_s)}: {loads[0].host} takes longest"
-        yield f"{count_noun(len(loads), 'host')}, {request_words}, {slowest}"
+        yield f"{count_noun(len(loads), 'host')}, {_request_words(loads)}, {slowest}"
         yield from _NOTES
     else:
         yield f"no request would be sent; {_NOTES[-1]}"
 
 
-def _request_words(least: int, most: int) -> str:
+def _request_words(loads: list[HostLoad]) -> str:
+    """Return the number of requests of *loads* in words, as a range if it is not certain."""
+    least, most = sum(load.least_requests for load in loads), sum(load.most_requests for load in loads)
     return f"{least} to {most} requests" if least < most else count_noun(most, "request")
 
 

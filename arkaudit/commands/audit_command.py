@@ -59,7 +59,7 @@ def crawl(
     """
     from arkaudit.audits.audit import Audit
     from arkaudit.audits.resuming import open_run
-    from arkaudit.output.exits import after_crawl, print_ending
+    from arkaudit.output.exits import hint_after_crawl, print_ending
     from arkaudit.output.hints import Fault
     from reports.languages.display import count_noun
 
@@ -83,7 +83,7 @@ def crawl(
         for message, citing_page in unread_documents
     ]
     unread_count = counts["documents"] - sum(counts[outcome] for outcome in ("read", "redirected", "referers"))
-    hint = after_crawl(store_file, config_file) if counts["citations"] else None
+    hint = hint_after_crawl(store_file, config_file) if counts["citations"] else None
     print_ending(
         faults if is_read else [],
         unread_count if is_read else 0,

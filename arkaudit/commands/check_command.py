@@ -23,7 +23,7 @@ from arkaudit.commands.options import (
     verdict_format_option,
 )
 from arkaudit.hooks import ArkSource, plugins
-from arkaudit.output.exits import after_check, also_in, check_total, end_interrupted, exit_on, print_ending, say
+from arkaudit.output.exits import also_in, check_total, end_interrupted, exit_on, hint_after_check, print_ending, say
 from extractors.model.errors import UserMistake
 
 if TYPE_CHECKING:
@@ -134,11 +134,11 @@ def print_check(result: CheckResult, output_format: str, store_file: Path | None
         else:
             write_jsonl(result.rows, sys.stdout)
     if result.interruption is not None:
-        end_interrupted(can_go_on=store_file is not None, is_by_time=result.interruption.is_by_time)
+        end_interrupted(is_resumable=store_file is not None, is_by_time=result.interruption.is_by_time)
     total_words = check_total(
         (outcome.family for outcome in result.outcomes.values()), result.lines_without_ark_count, result.known_count
     )
-    hint = after_check(result.first_failing, store_file, config_file)
+    hint = hint_after_check(result.first_failing, store_file, config_file)
     print_ending(result.faults, result.fault_count, total_words, hint)
 
 

@@ -45,7 +45,7 @@ def explain(
     else:
         write_jsonl(result.rows, sys.stdout)
     if result.interruption is not None:
-        end_interrupted(can_go_on=False, is_by_time=result.interruption.is_by_time)
+        end_interrupted(is_resumable=False, is_by_time=result.interruption.is_by_time)
 
 
 def _explain_stored(arks: tuple[str, ...], store_file: Path, output_format: str) -> None:

@@ -24,7 +24,7 @@ from arkaudit.commands.options import (
     request_options,
     setting_options,
 )
-from arkaudit.output.exits import NEVER, after_extract, end_unread, errors, exit_on, print_ending, say
+from arkaudit.output.exits import NEVER, end_unread, errors, exit_on, hint_after_extract, print_ending, say
 from crawler.model.outcomes import MISTYPED, DocumentOutcome
 from extractors.model.budget import core_count
 from extractors.model.errors import UserMistake
@@ -153,6 +153,6 @@ def extract(
         faults,
         0 if is_failing else len(total.mistyped_arks),
         total.message,
-        after_extract(places, config_file) if total.citation_count else None,
+        hint_after_extract(places, config_file) if total.citation_count else None,
     )
     exit_on(fail_on, total.tokens)

@@ -59,13 +59,13 @@ def schedule() -> None:
 @table_option
 def schedule_list(config_file: Path, form: str) -> None:
     """Print the next run and the last result of each audit."""
-    from arkaudit.output.output_rows import print_whole, write_json
+    from arkaudit.output.output_rows import print_table, write_json
 
     audits = [row(audit, datetime.now(UTC)) for audit in load_scheduled_audits(config_file)]
     if form == "json":
         write_json(audits)
     else:
-        print_whole(table(audits))
+        print_table(table(audits))
 
 
 @schedule.command("due", short_help="Run the audits that are due, and exit.")

@@ -36,7 +36,7 @@ class Config(Settings):
         return [value for value in vars(self).values() if isinstance(value, Section)]
 
     def check(self) -> None:
-        """Look at what the sections will use in a run. Raises `UserMistake`."""
+        """Raise `UserMistake` if a file, program or variable that the sections need in a run is missing."""
         for section in self.sections:
             section.check()
 
@@ -63,9 +63,9 @@ class Config(Settings):
     @property
     def recheck_policy(self) -> RecheckPolicy:
         """The intervals between checks, by state, NAAN and host."""
-        by_naan = {name: _set_days(days) for name, days in self.recheck.naan.items()}
-        by_host = {name: _set_days(days) for name, days in self.recheck.host.items()}
-        return RecheckPolicy(Intervals(**_set_days(self.recheck)), by_naan, by_host)
+        by_naan = {name: _given_days(days) for name, days in self.recheck.naan.items()}
+        by_host = {name: _given_days(days) for name, days in self.recheck.host.items()}
+        return RecheckPolicy(Intervals(**_given_days(self.recheck)), by_naan, by_host)
 
     @property
     def status_policy(self) -> StatusPolicy:
@@ -74,15 +74,15 @@ class Config(Settings):
 
     @property
     def render_options(self) -> RenderOptions | None:
-        """The options for rendering pages; None if it is off."""
-        wanted = self.render
-        browser = find_browser(wanted.browser) if wanted.enabled else None
-        limits = PageLimits(wanted.max_requests, wanted.max_bytes, wanted.seconds)
+        """The options for rendering pages; None if rendering is disabled or no browser is installed."""
+        settings = self.render
+        browser = find_browser(settings.browser) if settings.enabled else None
+        limits = PageLimits(settings.max_requests, settings.max_bytes, settings.seconds)
         return None if browser is None else RenderOptions(browser, limits)
 
     @property
     def check_characters(self) -> dict[str, bool]:
-        """The check characters that the user declares."""
+        """For each NAAN in the configuration, True if all its names end with a check character, False if none does."""
         return {naan: names.check_character for naan, names in self.naans.items()}
 
     @property
@@ -122,7 +122,7 @@ class Config(Settings):
 
     @property
     def _allowances(self) -> Allowances:
-        hosts = {name: Allowance(own.interval, own.concurrency) for name, own in self.hosts.items()}
+        hosts = {name: Allowance(host.interval, host.concurrency) for name, host in self.hosts.items()}
         return Allowances(self.politeness.delay, hosts)
 
     def owns(self, host: str) -> bool:
@@ -131,9 +131,9 @@ class Config(Settings):
         guard = AddressGuard.for_networks(self.network.allow_addresses)
         return self._allowances.find_by_name(host) is not None or is_own(host, routes, guard)
 
-    def section(self, kind: type[PluginSection]) -> PluginSection | None:
-        """Return the section of this type, which a plug-in declares by the hook `settings`; None if it is not given."""
-        return next((section for section in self.sections if isinstance(section, kind)), None)
+    def section(self, section_type: type[PluginSection]) -> PluginSection | None:
+        """Return the section of this type, which a plug-in declares by the hook `settings`; None if it is absent."""
+        return next((section for section in self.sections if isinstance(section, section_type)), None)
 
     def settings(self) -> dict[str, Any]:
         """Return the Scrapy settings for this configuration, those of plug-ins included."""
@@ -146,11 +146,11 @@ class Config(Settings):
             # A proxy looks names up itself, and would be reached instead of the routes.
             "HTTPPROXY_ENABLED": not self.network.only_routed,
             "ARKAUDIT_CREDENTIALS": self.credentials,
-            **{row.scrapy: attrgetter(name)(self) for name, row in TABLE.items() if row.scrapy},
+            **{setting.scrapy: attrgetter(name)(self) for name, setting in TABLE.items() if setting.scrapy},
             **merge(plugins().hook.scrapy_settings(config=self), "the Scrapy setting"),
         }
 
 
-def _set_days(days: RecheckDays) -> dict[str, float]:
+def _given_days(days: RecheckDays) -> dict[str, float]:
     values = ((name, getattr(days, name)) for name in RecheckDays.__annotations__)
     return {name: value for name, value in values if value is not None}

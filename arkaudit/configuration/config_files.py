@@ -34,15 +34,15 @@ class ConfigError(UserMistake):
     """Raised for an invalid configuration. The message is one line with the place and the fault."""
 
 
-def read_toml(path: Path, *, what: str) -> dict[str, Any]:
-    """Return the values of the TOML file at *path*; *what* is the kind of file, for messages. Raises `ConfigError`."""
+def read_toml(path: Path, *, file_kind: str) -> dict[str, Any]:
+    """Return the values of the TOML file at *path*. Raises `ConfigError`, whose message calls the file *file_kind*."""
     try:
         values = tomllib.loads(read_whole(path, MOST_BYTES).decode("utf-8-sig").replace("\r\n", "\n"))
         if is_deep(values):
             raise ConfigError(f"{path} can't be read: its values are nested too deeply")
         return values
     except FileNotFoundError:
-        raise ConfigError(f"there is no {what} at {path}") from None
+        raise ConfigError(f"there is no {file_kind} at {path}") from None
     except tomllib.TOMLDecodeError as problem:
         raise ConfigError(f"{path} is not TOML: {problem}") from None
     except OSError as problem:
@@ -60,61 +60,72 @@ def is_deep(values: object) -> bool:
     >>> is_deep({"a": [{"b": 1}]})
     False
     """
-    level: list[object] = [values]
+    items: list[object] = [values]
     for _ in range(MOST_LEVELS):
-        level = [
-            inner
-            for value in level
+        items = [
+            item
+            for value in items
             if isinstance(value, dict | list)
-            for inner in (value.values() if isinstance(value, dict) else value)
+            for item in (value.values() if isinstance(value, dict) else value)
         ]
-    return bool(level)
+    return bool(items)
 
 
 class _Model(Section, BaseModel):
-    """What the models of all sections share: unknown settings are mistakes."""
+    """The base class of the models of sections; unknown settings are mistakes."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, validate_by_name=True, validate_by_alias=True)
 
     @model_validator(mode="after")
-    def _fits(self) -> Self:
+    def _refuse_contradictions(self) -> Self:
         self.refuse()
         return self
 
 
 @cache
 def models() -> Mapping[str, Any]:
-    """Return the pydantic model of each section by the name of its declaration, those of plug-ins in `Config`."""
-    names = dict(vars(setting_values))
-    plugged = plugins().hook.settings()
+    """Return the pydantic models by the name of the class that declares a section; sections of plug-ins are in `Config`."""
+    types = dict(vars(setting_values))
+    plugin_sections = plugins().hook.settings()
     for name, section in vars(settings).items():
         if isinstance(section, type) and issubclass(section, Section) and section is not Section:
-            parts = [kinds[key] for kinds in plugged for key in kinds if Settings.__annotations__.get(key) == name]
-            names[name] = _model(section, names, *parts)
-    core = names["Settings"].model_fields
-    sections = merge([{key: kinds[key] for key in kinds if key not in core} for kinds in plugged], "the section")
-    return names | {"Config": _model(Config, names, **{name: _model(kind, names) for name, kind in sections.items()})}
+            additions = [
+                section_types[key]
+                for section_types in plugin_sections
+                for key in section_types
+                if Settings.__annotations__.get(key) == name
+            ]
+            types[name] = _model(section, types, *additions)
+    core_fields = types["Settings"].model_fields
+    sections = merge(
+        [
+            {key: section_types[key] for key in section_types if key not in core_fields}
+            for section_types in plugin_sections
+        ],
+        "the section",
+    )
+    return types | {"Config": _model(Config, types, **{name: _model(kind, types) for name, kind in sections.items()})}
 
 
-def _model(section: type[Section], names: dict[str, Any], *parts: type[Section], **plugged: Any) -> Any:
-    """Return the model of a *section* with the settings that *parts* add to it; their types are given by *names*.
+def _model(section: type[Section], types: dict[str, Any], *additions: type[Section], **plugin_models: Any) -> Any:
+    """Return the pydantic model of a *section*, with the settings of *additions* and the sections *plugin_models*.
 
-    A section that needs a value may be absent.
+    *types* resolves the names in annotations. A nested section with a required setting may be absent (None).
     """
-    bases = (*parts, section)
-    hints = merge((get_type_hints(base, localns=names, include_extras=True) for base in bases), "the setting")
+    bases = (*additions, section)
+    field_types = merge((get_type_hints(base, localns=types, include_extras=True) for base in bases), "the setting")
     fields: dict[str, Any] = {}
-    for name, kind in (hints | plugged).items():
-        row = next((getattr(base, name) for base in bases if hasattr(base, name)), ...)
-        if isinstance(row, Setting):
-            is_word = row.choices and not isinstance(row.default, Enum)
-            limited = Field(row.default, alias=row.key, ge=row.ge, gt=row.gt, le=row.le)
-            fields[name] = (Literal[row.choices] | None if is_word else kind, limited)
-        elif row is ... and isinstance(kind, type) and issubclass(kind, BaseModel):
-            needs_value = any(field.is_required() for field in kind.model_fields.values())
-            fields[name] = (kind | None, None) if needs_value else (kind, kind())
+    for name, field_type in (field_types | plugin_models).items():
+        default = next((getattr(base, name) for base in bases if hasattr(base, name)), ...)
+        if isinstance(default, Setting):
+            is_choice = default.choices and not isinstance(default.default, Enum)
+            limited_field = Field(default.default, alias=default.key, ge=default.ge, gt=default.gt, le=default.le)
+            fields[name] = (Literal[default.choices] | None if is_choice else field_type, limited_field)
+        elif default is ... and isinstance(field_type, type) and issubclass(field_type, BaseModel):
+            needs_value = any(field.is_required() for field in field_type.model_fields.values())
+            fields[name] = (field_type | None, None) if needs_value else (field_type, field_type())
         else:
-            fields[name] = (kind, row)
+            fields[name] = (field_type, default)
     # It warns that the fields hide the attributes of the declaration.
     with catch_warnings(action="ignore"):
         return create_model(section.__name__, __base__=(*bases, _Model), **fields)
@@ -150,30 +161,30 @@ def load_audits(path: Path, overrides: dict[str, Any] | None = None) -> dict[str
 
     The values of a named audit override the general ones.
     """
-    values = read_toml(path, what="configuration")
-    named = values.pop("audits", {})
+    values = read_toml(path, file_kind="configuration")
+    audit_tables = values.pop("audits", {})
     configs: dict[str | None, Config] = {None: _validate(values, overrides or {}, path)}
-    if not isinstance(named, dict) or not all(isinstance(table, dict) for table in named.values()):
-        raise ConfigError(f"{_at(path)}audits: must be tables, one for each named audit ([audits.NAME])")
+    if not isinstance(audit_tables, dict) or not all(isinstance(table, dict) for table in audit_tables.values()):
+        raise ConfigError(f"{_file_prefix(path)}audits: must be tables, one for each named audit ([audits.NAME])")
     owners: dict[Path | None, str] = {}
-    for name, own in named.items():
+    for name, own_values in audit_tables.items():
         if not _NAME.fullmatch(name):
-            raise ConfigError(f"{_at(path)}audits: {name!r} is not a valid name: use letters, digits, - and _")
-        inner = {"store": path.parent / f"{name}.db", **_merge(values, own), "name": name}
-        configs[name] = _validate(inner, overrides or {}, path, within=("audits", name))
+            raise ConfigError(f"{_file_prefix(path)}audits: {name!r} is not a valid name: use letters, digits, - and _")
+        audit_values = {"store": path.parent / f"{name}.db", **_merge(values, own_values), "name": name}
+        configs[name] = _validate(audit_values, overrides or {}, path, within=("audits", name))
         # Each audit would take the documents of the other for removed.
         if (owner := owners.setdefault(configs[name].store, name)) != name:
-            raise ConfigError(f"{_at(path)}audits.{name}: has the same store as {owner}; give each its own")
+            raise ConfigError(f"{_file_prefix(path)}audits.{name}: has the same store as {owner}; give each its own")
     return configs
 
 
 def _merge(general: dict[str, Any], own: dict[str, Any]) -> dict[str, Any]:
-    """Merge *own* values into *general* ones, table by table."""
-    both = general | own
+    """Return *general* values overridden by *own* ones; tables in both are merged."""
+    merged = general | own
     for key in general.keys() & own.keys():
         if isinstance(general[key], dict) and isinstance(own[key], dict):
-            both[key] = _merge(general[key], own[key])
-    return both
+            merged[key] = _merge(general[key], own[key])
+    return merged
 
 
 def _validate(
@@ -182,57 +193,57 @@ def _validate(
     values = deepcopy(values)
     for name, value in overrides.items():
         *sections, key = name.split(".")
-        inner = values
+        table = values
         for section in sections:
-            inner = inner.setdefault(section, {})
-            if not isinstance(inner, dict):
-                raise ConfigError(f"{_at(path)}{section}: must be a table")
-        inner[key] = value
+            table = table.setdefault(section, {})
+            if not isinstance(table, dict):
+                raise ConfigError(f"{_file_prefix(path)}{section}: must be a table")
+        table[key] = value
     model: type[Config] = models()["Config"]
     try:
         config = model.model_validate(values, context={FOLDER: path.parent} if path else None)
     except ValidationError as problem:
-        location, words = first_fault(problem, model)
-        at = _at(path) if ".".join(location) not in overrides else ""
+        location, message = first_fault(problem, model)
+        file_prefix = _file_prefix(path) if ".".join(location) not in overrides else ""
         setting = ".".join((*within, *location))
-        raise ConfigError(f"{at}{setting}{': ' if setting else ''}{words}") from None
+        raise ConfigError(f"{file_prefix}{setting}{': ' if setting else ''}{message}") from None
     if ca_file := config.network.ca_file:
         try:
             pem = read_whole(ca_file, MOST_BYTES).decode("ascii", "ignore")
             ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(cadata=pem)
         # Errors of ssl are OSErrors.
         except (OSError, ValueError) as problem:
-            why = getattr(problem, "strerror", None) or problem
-            raise ConfigError(f"there is no file of certificates at {ca_file}: {why}") from None
+            reason = getattr(problem, "strerror", None) or problem
+            raise ConfigError(f"there is no file of certificates at {ca_file}: {reason}") from None
     return config
 
 
-def first_fault(problem: ValidationError, section: type[BaseModel]) -> tuple[list[str], str]:
-    """Return the location of the first fault of a *section*, and a message about it and the number of others.
+def first_fault(error: ValidationError, section: type[BaseModel]) -> tuple[list[str], str]:
+    """Return the location of the first error in values of a *section*, and its message with the number of other errors.
 
-    A mistyped name comes before others, since a required setting may only seem to be missing.
+    The location is a list of keys. A mistyped name comes first, since a required setting may only seem to be missing.
     """
-    first, *others = sorted(problem.errors(), key=lambda error: error["type"] != "extra_forbidden")
-    location = [str(part) for part in first["loc"] if part != "[key]"]
-    words = first["msg"].removeprefix("Value error, ")
-    if first["type"] == "extra_forbidden":
-        near = suggest_nearest(location[-1], _settings_of(section, location[:-1]))
-        words = f"there is no such setting{near}"
-    elif first["type"] == "model_type":
-        words = "must be a table"
-    return location, words + (f" (and {len(others)} more)" if others else "")
+    first_error, *other_errors = sorted(error.errors(), key=lambda fault: fault["type"] != "extra_forbidden")
+    location = [str(part) for part in first_error["loc"] if part != "[key]"]
+    message = first_error["msg"].removeprefix("Value error, ")
+    if first_error["type"] == "extra_forbidden":
+        suggestion = suggest_nearest(location[-1], _settings_of(section, location[:-1]))
+        message = f"there is no such setting{suggestion}"
+    elif first_error["type"] == "model_type":
+        message = "must be a table"
+    return location, message + (f" (and {len(other_errors)} more)" if other_errors else "")
 
 
 def _settings_of(section: type[BaseModel], location: Sequence[str]) -> list[str]:
-    """Return the names of the settings at *location* in a section."""
+    """Return the names of the settings in the table at *location*, a path of keys within a section."""
     for name in location:
-        inner = section.model_fields[name].annotation if name in section.model_fields else None
-        while inner is not None and not (isinstance(inner, type) and issubclass(inner, BaseModel)):
-            inner = next(reversed(get_args(inner)), None)
-        section = inner or section
+        inner_type = section.model_fields[name].annotation if name in section.model_fields else None
+        while inner_type is not None and not (isinstance(inner_type, type) and issubclass(inner_type, BaseModel)):
+            inner_type = next(reversed(get_args(inner_type)), None)
+        section = inner_type or section
     return [field.alias or name for name, field in section.model_fields.items()]
 
 
-def _at(path: Path | None) -> str:
-    """Return the beginning of a message about a file."""
+def _file_prefix(path: Path | None) -> str:
+    """Return the beginning of a message about the file at *path*, or "" for None."""
     return f"{path}: " if path else ""

@@ -15,5 +15,5 @@ def suggest_nearest(word: str, words: Iterable[str]) -> str:
     """
     from difflib import get_close_matches  # slow, and seldom needed
 
-    near = get_close_matches(word.lower(), list(words), n=3, cutoff=0.7)
-    return f"; did you mean {' or '.join(map(repr, near))}?" if near else ""
+    nearest_words = get_close_matches(word.lower(), list(words), n=3, cutoff=0.7)
+    return f"; did you mean {' or '.join(map(repr, nearest_words))}?" if nearest_words else ""

@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 
 
 def time_zone(name: str) -> ZoneInfo:
-    """Return the time zone of this name. Raises ValueError."""
+    """Return the IANA time zone of this name, such as ``Europe/Paris``. Raises ValueError."""
     try:
         return ZoneInfo(name)
     # ZoneInfoNotFoundError is a KeyError.
@@ -38,8 +38,8 @@ class Schedule:
         try:
             schedule.next_after(datetime(2026, 1, 1, tzinfo=UTC))
         except (CronSimError, StopIteration):
-            words = f"{expression!r} is not a cron expression that ever occurs (minute hour day month weekday)"
-            raise ValueError(words) from None
+            message = f"{expression!r} is not a cron expression that ever occurs (minute hour day month weekday)"
+            raise ValueError(message) from None
         return schedule
 
     def next_after(self, moment: datetime) -> datetime:
@@ -54,14 +54,14 @@ class Schedule:
         """Return the last moment of the schedule that is not after *moment*, in UTC."""
         return next(self._moments(moment + timedelta(seconds=1), is_backwards=True)).astimezone(UTC)
 
-    def late_after(self, last: datetime) -> datetime:
-        """Return the moment from which a run is missing after one that began at *last*: half an interval late.
+    def late_after(self, last_start: datetime) -> datetime:
+        """Return the moment from which the run after *last_start* counts as missing: half an interval late.
 
         >>> Schedule("0 3 * * MON").late_after(datetime(2026, 3, 2, 3, 1, tzinfo=UTC)).isoformat()
         '2026-03-12T15:00:00+00:00'
         """
-        due = self.next_after(last)
-        return due + (self.next_after(due) - due) / 2
+        next_start = self.next_after(last_start)
+        return next_start + (self.next_after(next_start) - next_start) / 2
 
     def _moments(self, start: datetime, *, is_backwards: bool = False) -> Iterator[datetime]:
         from cronsim import CronSim

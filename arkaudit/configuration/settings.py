@@ -46,7 +46,7 @@ if TYPE_CHECKING:
         StrictBool,
         TimeGateUrl,
         ZoneName,
-        of_own_hosts,
+        validated_hosts,
     )
     from arkaudit.hooks import Channel
 else:
@@ -59,19 +59,19 @@ class Setting(NamedTuple):
     default: Any
     """The value if none is given; `...` if one must be given."""
     help: str = ""
-    """What it does, with its unit; for ``--help`` and ``docs/configuration.md``."""
+    """The effect of the setting, with its unit; for ``--help`` and ``docs/configuration.md``."""
     option: str = ""
-    """The option that overrides it; empty if there is none."""
+    """The option that overrides the setting; empty if there is none."""
     metavar: str | None = None
     choices: Sequence[str] = ()
-    """All values, if they are few words."""
+    """All possible values, if these are a few words."""
     ge: Any = None
     gt: Any = None
     le: Any = None
     unset: str = ""
-    """What no value means, if the default is None."""
+    """The meaning of the default None, in words."""
     scrapy: str = ""
-    """The Scrapy setting by which it acts; empty if it acts otherwise."""
+    """The Scrapy setting that gets the value; empty if none does."""
     key: str | None = None
     """The name in the file, if that is a keyword of Python."""
     type: str = ""
@@ -86,17 +86,17 @@ class Section(BaseModel):
     """A section of the configuration. Type checkers see the model that `config_files.models` makes of it."""
 
     def refuse(self) -> None:
-        """Raise ValueError if the values contradict each other, or need what is not there."""
+        """Raise ValueError if the values contradict each other, or need a program that is missing."""
 
     def check(self) -> None:
-        """Look at what a run will use, without writing. Raises `UserMistake`."""
+        """Raise `UserMistake` if a file, program or variable that a run needs is missing; nothing is written."""
 
     def variables(self) -> Iterable[str]:
-        """Return the names of environment variables with secrets, which are never shown."""
+        """Return the names of environment variables whose values are secrets."""
         return ()
 
     def channels(self) -> Iterable[Channel]:
-        """Return the destinations of news after a run. Raises `UserMistake`."""
+        """Return the configured destinations of news after a run. Raises `UserMistake`."""
         return ()
 
 
@@ -208,7 +208,7 @@ class Harvest(Section):
     until: str | None = setting(None, "Harvest records changed until this date.", "--oai-until", metavar="DATE")
 
     def refuse(self) -> None:
-        """Raise ValueError for a date that a repository would refuse."""
+        """Raise ValueError for dates that OAI-PMH does not allow."""
         from crawler.sources.xml_sources import Selection
 
         Selection(**self.model_dump())
@@ -284,7 +284,7 @@ class Render(Section):
     )
 
     def refuse(self) -> None:
-        """Raise ValueError if a browser is wanted, but there is none."""
+        """Raise ValueError if rendering is enabled, but there is no Chromium."""
         from crawler.rendering import find_browser
 
         if self.enabled and find_browser(self.browser) is None:
@@ -338,7 +338,7 @@ class Notify(Section):
     """Also in the first run of each month without changes."""
 
     def check(self) -> None:
-        """Look at the program, the file and the variables. Raises `UserMistake`."""
+        """Raise `UserMistake` for a missing program or variable, or a file that can't be written."""
         from shutil import which
 
         from extractors.model.errors import UserMistake
@@ -354,7 +354,7 @@ class Notify(Section):
             raise UserMistake(f"notify: set the environment variable {', '.join(missing)}")
 
     def variables(self) -> Iterator[str]:
-        """Yield the names of the environment variables in the URLs."""
+        """Yield the names of the environment variables in the URLs of services."""
         for url in self.urls:
             yield from Template(url).get_identifiers()
 
@@ -425,7 +425,7 @@ class Settings(Section):
     )
     politeness: Politeness
     network: Network
-    hosts: Annotated[dict[str, Host], AfterValidator(of_own_hosts)] = {}
+    hosts: Annotated[dict[str, Host], AfterValidator(validated_hosts)] = {}
     crawl: Crawl
     resolve: Resolve
     log: Log
@@ -439,13 +439,13 @@ class Settings(Section):
 
 
 def settings_in(section: type[Section], prefix: str = "") -> Iterator[tuple[str, Setting]]:
-    """Yield the settings of a section and of the sections in it, by dotted name."""
+    """Yield dotted names and declarations, made by `setting`, of a section and of its nested sections."""
     for name, annotation in section.__annotations__.items():
-        row = vars(section).get(name)
-        if isinstance(row, Setting):
+        declaration = vars(section).get(name)
+        if isinstance(declaration, Setting):
             # A plug-in may have types instead of their names.
-            words = annotation if isinstance(annotation, str) else formatannotation(annotation)
-            yield f"{prefix}{row.key or name}", row._replace(type=words)
+            type_name = annotation if isinstance(annotation, str) else formatannotation(annotation)
+            yield f"{prefix}{declaration.key or name}", declaration._replace(type=type_name)
         elif annotation in globals():
             yield from settings_in(globals()[annotation], f"{prefix}{name}.")
 

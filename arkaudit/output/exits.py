@@ -80,7 +80,7 @@ _MOST_LINE_CHARS = 8_192
 #: Errors of a disk.
 DISK_ERRORS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO})
 #: Errors of a path that the user named.
-_OF_PATHS = frozenset({errno.EACCES, errno.EPERM, errno.ENAMETOOLONG, errno.ELOOP})
+_PATH_ERRORS = frozenset({errno.EACCES, errno.EPERM, errno.ENAMETOOLONG, errno.ELOOP})
 
 
 @dataclass(slots=True)
@@ -111,14 +111,14 @@ class ForgivingStderr(io.TextIOWrapper):
         try:
             return super().write(text)
         except OSError:
-            forget(self)
+            discard_output(self)
             return len(text)
 
     def flush(self) -> None:
         try:
             super().flush()
         except OSError:
-            forget(self)
+            discard_output(self)
 
 
 closed: set[int] = set()
@@ -126,9 +126,9 @@ closed: set[int] = set()
 
 
 def open_streams() -> None:
-    """Let the standard streams write any file name, and replace closed ones by the null device.
+    """Let the standard streams write any file name, and open the null device for streams that are closed.
 
-    Otherwise the next opened file would get the descriptor of a closed stream. Writing results there still fails.
+    Otherwise the next opened file would get the descriptor of a closed stream. Writing results to the null device fails.
     """
     for descriptor in (0, 1, 2):
         try:
@@ -143,8 +143,8 @@ def open_streams() -> None:
         sys.stdout.reconfigure(errors="backslashreplace")
     if sys.stderr is sys.__stderr__:
         encoding = sys.stderr.encoding if sys.stderr else "utf-8"
-        plain = open(2, "wb", closefd=False)  # noqa: SIM115
-        sys.stderr = ForgivingStderr(plain, encoding=encoding, errors="backslashreplace", line_buffering=True)
+        binary_stderr = open(2, "wb", closefd=False)  # noqa: SIM115
+        sys.stderr = ForgivingStderr(binary_stderr, encoding=encoding, errors="backslashreplace", line_buffering=True)
 
 
 def handle_signals() -> None:
@@ -162,15 +162,15 @@ def handle_signals() -> None:
 
 
 def exit_on(fail_on: Sequence[str], tokens: Iterable[str], *, is_whole: bool = True) -> None:
-    """Exit with 1 if one of *tokens* is at least as severe as one of *fail_on* (`reports.tables.wording`), and say so.
+    """Print a message and exit with 1 if any of *tokens* is at least as severe as any of *fail_on*.
 
-    Otherwise exit with 3 unless *is_whole*.
+    `reports.tables.wording` defines the order. Otherwise exit with 3 unless *is_whole*; else return.
     """
     from reports.tables.wording import reached_tokens
 
-    chosen = [token for token in fail_on if token != NEVER]
-    if reached := reached_tokens(chosen, tokens):
-        options = " ".join(f"--fail-on {token}" for token in chosen)
+    failing_tokens = [token for token in fail_on if token != NEVER]
+    if reached := reached_tokens(failing_tokens, tokens):
+        options = " ".join(f"--fail-on {token}" for token in failing_tokens)
         say(f"exit code {EXIT_FINDING} because of {options}: there is {' and '.join(reached)}")
         say("to accept it for a time, put it on the list of known problems: arkaudit known add --until YYYY-MM-DD")
         sys.exit(EXIT_FINDING)
@@ -178,17 +178,17 @@ def exit_on(fail_on: Sequence[str], tokens: Iterable[str], *, is_whole: bool = T
         sys.exit(EXIT_UNFINISHED)
 
 
-def end_unread(what: str, reasons: Sequence[str]) -> NoReturn:
-    """Exit with 3 because nothing was readable; *what* is the subject of the message, followed by the first reasons."""
-    first = ", ".join(reasons[:_MOST_REASONS])
-    more = f" and {len(reasons) - _MOST_REASONS} more" if len(reasons) > _MOST_REASONS else ""
-    end(EXIT_UNFINISHED, f"{what} could be read{f': {first}' if first else ''}{more}")
+def end_unread(subject: str, reasons: Sequence[str]) -> NoReturn:
+    """Exit with 3 because nothing was readable; the message is "*subject* could be read", with the first *reasons*."""
+    first_reasons = ", ".join(reasons[:_MOST_REASONS])
+    more_words = f" and {len(reasons) - _MOST_REASONS} more" if len(reasons) > _MOST_REASONS else ""
+    end(EXIT_UNFINISHED, f"{subject} could be read{f': {first_reasons}' if first_reasons else ''}{more_words}")
 
 
 def say(text: str, *, level: int = logging.INFO) -> None:
     """Print a line on standard error and log it, without terminal escapes; with `--quiet` print only warnings.
 
-    A very long line, which quotes a value of a stranger, is cut; first its secrets are redacted, which a cut would hide.
+    Secrets in the line are redacted. Then a very long line is cut.
     """
     text = redact(text)
     if len(text) > _MOST_LINE_CHARS:
@@ -210,34 +210,34 @@ survived: list[RunFaults] = []
 
 
 def note_faults(faults: RunFaults) -> None:
-    """Report answers or documents lost to bugs of arkaudit; `main` then exits with EXIT_UNFINISHED."""
+    """Print a message about answers and documents lost to bugs of arkaudit; `main` then exits with EXIT_UNFINISHED."""
     if faults.bugs or faults.lost:
         survived.append(faults)
     if faults.bugs:
-        number = count_noun(len(faults.bugs), "answer or document", "answers or documents")
-        first = f"{type(faults.bugs[0]).__name__}: {faults.bugs[0]}"
-        say(f"{number} could not be processed, which is a bug of arkaudit: {first}", level=logging.ERROR)
+        count_words = count_noun(len(faults.bugs), "answer or document", "answers or documents")
+        first_bug = f"{type(faults.bugs[0]).__name__}: {faults.bugs[0]}"
+        say(f"{count_words} could not be processed, which is a bug of arkaudit: {first_bug}", level=logging.ERROR)
     if faults.lost:
-        number = count_noun(len(faults.lost), "URL was", "URLs were")
+        count_words = count_noun(len(faults.lost), "URL was", "URLs were")
         say(
-            f"{number} requested without an outcome, which is a bug of arkaudit, for example {faults.lost[0]}; "
+            f"{count_words} requested without an outcome, which is a bug of arkaudit, for example {faults.lost[0]}; "
             "the run is not finished: the same command requests them again",
             level=logging.ERROR,
         )
 
 
-def code_of(ending: BaseException) -> int:
+def code_of(exception: BaseException) -> int:
     """Return the exit code for an exception: 1, like Python's own, for a bug."""
     import click
 
-    match ending:
+    match exception:
         case SystemExit(code=int(code)) | ArkauditError(exit_code=int(code)):
             return code
         case SystemExit(code=None):
             return 0
         case click.ClickException():
             return EXIT_MISTAKE
-        case OSError(errno=number) if number in _OF_PATHS and ending.filename is not None:
+        case OSError(errno=number) if number in _PATH_ERRORS and exception.filename is not None:
             return EXIT_MISTAKE
         case OSError(errno=number) if number in DISK_ERRORS:
             return EXIT_UNFINISHED
@@ -247,17 +247,17 @@ def code_of(ending: BaseException) -> int:
 
 
 def end_for(failure: Exception) -> NoReturn:
-    """Exit with the code of a failure; raise it again with a traceback if it is a bug."""
+    """Exit with the code of a *failure* and a message; raise it again if it is a bug, for a traceback."""
     from crawler.store import StoreDamaged, StoreUnwritable
     from crawler.store.files import damage_in_opened
 
-    is_of_stream = isinstance(failure, OSError) and failure.errno == errno.EBADF
-    if 1 in closed and (is_of_stream or isinstance(failure, OutputUnwritable)):
+    is_bad_descriptor = isinstance(failure, OSError) and failure.errno == errno.EBADF
+    if 1 in closed and (is_bad_descriptor or isinstance(failure, OutputUnwritable)):
         failure = OutputUnwritable("the results can't be written: standard output is closed")
     code = code_of(failure)
     if isinstance(failure, OutputClosed | OutputUnwritable):
         # Otherwise Python complains at exit about unwritten output.
-        forget(sys.stdout)
+        discard_output(sys.stdout)
     if code == 0:
         sys.exit(code)
     if code == EXIT_MISTAKE and isinstance(failure, OSError):
@@ -269,7 +269,7 @@ def end_for(failure: Exception) -> NoReturn:
     if code in (EXIT_MISTAKE, EXIT_UNFINISHED):
         end(code, str(failure))
     if code == EXIT_INTERRUPTED:
-        end_interrupted(can_go_on=hasattr(failure, "run_id"))
+        end_interrupted(is_resumable=hasattr(failure, "run_id"))
     damage = damage_in_opened()
     # A damaged file can cause any other failure.
     if damage:
@@ -278,32 +278,32 @@ def end_for(failure: Exception) -> NoReturn:
     raise failure
 
 
-def end_interrupted(*, can_go_on: bool, is_by_time: bool = False) -> NoReturn:
-    """Exit after an interruption, and print the command that resumes the run, if it can be resumed.
+def end_interrupted(*, is_resumable: bool, is_by_time: bool = False) -> NoReturn:
+    """Exit with 130 after a signal, or with 3 after the time limit of a check (*is_by_time*).
 
-    The code is 3 if the time limit of a check ended it.
+    Prints the command that resumes the run if it *is_resumable*.
     """
     if not is_by_time:
         say(INTERRUPTED, level=logging.ERROR)
-    if can_go_on:
-        words = [word for word in sys.argv[1:] if word != "--no-resume"]
-        say(f"next, to resume it: {shlex.join(['arkaudit', *words])}")
+    if is_resumable:
+        arguments = [word for word in sys.argv[1:] if word != "--no-resume"]
+        say(f"next, to resume it: {shlex.join(['arkaudit', *arguments])}")
     sys.exit(EXIT_UNFINISHED if is_by_time else EXIT_INTERRUPTED)
 
 
 @contextmanager
-def also_in(place: Path | None) -> Iterator[None]:
-    """Ignore a closed standard output if the results are also stored at *place*.
+def also_in(store_file: Path | None) -> Iterator[None]:
+    """Ignore a closed standard output in the ``with`` block if the results are also in *store_file*.
 
-    Raises `OutputUnwritable` if they are not.
+    Without a *store_file*, `OutputUnwritable` passes through.
     """
     try:
         yield
     except OutputUnwritable:
-        if place is None or 1 not in closed:
+        if store_file is None or 1 not in closed:
             raise
-        forget(sys.stdout)
-        say(f"standard output is closed: the results are only in {place}")
+        discard_output(sys.stdout)
+        say(f"standard output is closed: the results are only in {store_file}")
 
 
 def flush_results() -> None:
@@ -311,12 +311,12 @@ def flush_results() -> None:
     try:
         sys.stdout.flush()
     except BrokenPipeError:
-        forget(sys.stdout)
+        discard_output(sys.stdout)
     except OSError as problem:
         raise OutputUnwritable(f"the results can't be written: {problem.strerror}") from None
 
 
-def forget(stream: TextIO) -> None:
+def discard_output(stream: TextIO) -> None:
     """Discard all further output to *stream*."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
@@ -328,25 +328,25 @@ _MOST_NAMES = 3
 
 
 def print_ending(
-    faults: Sequence[Fault], count: int, total: str, hint: str | None, language: Language = ENGLISH
+    faults: Sequence[Fault], fault_count: int, total_line: str, hint: str | None, language: Language = ENGLISH
 ) -> None:
-    """Print the first of *count* faults, the *total*, and the *hint* about the next step."""
-    for line in (*fault_lines(faults, count, language), total, hint):
+    """Print the first faults and how many of *fault_count* are left, the *total_line*, and the *hint*."""
+    for line in (*fault_lines(faults, fault_count, language), total_line, hint):
         if line:
             say(line)
 
 
-def command(*words: str | Path) -> str:
-    """Return a command line of arkaudit, quoted for a shell.
+def command(*arguments: str | Path) -> str:
+    """Return a command line of arkaudit with these arguments, quoted for a shell.
 
     >>> command("report", "--store", "my audit.db")
     "arkaudit report --store 'my audit.db'"
     """
-    return shlex.join(["arkaudit", *map(str, words)])
+    return shlex.join(["arkaudit", *map(str, arguments)])
 
 
-def with_config(config_file: Path | None) -> tuple[str | Path, ...]:
-    """Return the options that name a configuration, if there is one."""
+def config_options(config_file: Path | None) -> tuple[str | Path, ...]:
+    """Return the option ``-c`` for *config_file*, or () if it is None."""
     return ("-c", config_file) if config_file is not None else ()
 
 
@@ -360,41 +360,42 @@ def check_total(families: Iterable[Family], without_ark: int, known_problems: in
     from reports.tables.wording import FAMILY_COUNTS
 
     counts = Counter(families)
-    parts = [ENGLISH.counted(forms, counts[family]) for family, forms in FAMILY_COUNTS.items() if counts[family]]
-    total = f"{count_noun(counts.total(), 'ARK')} checked" + (f": {', '.join(parts)}" if parts else "")
-    lines = f"{count_noun(without_ark, 'line holds', 'lines hold')} no ARK" if without_ark else ""
-    known = count_noun(known_problems, "known problem") if known_problems else ""
-    return "; ".join(filter(None, (total, lines, known)))
+    family_words = [ENGLISH.counted(forms, counts[family]) for family, forms in FAMILY_COUNTS.items() if counts[family]]
+    families_part = f": {', '.join(family_words)}" if family_words else ""
+    ark_words = f"{count_noun(counts.total(), 'ARK')} checked{families_part}"
+    line_words = f"{count_noun(without_ark, 'line holds', 'lines hold')} no ARK" if without_ark else ""
+    known_words = count_noun(known_problems, "known problem") if known_problems else ""
+    return "; ".join(filter(None, (ark_words, line_words, known_words)))
 
 
-def after_check(asked: str | None, store_file: Path | None, config_file: Path | None) -> str:
-    """Return the hint after a check; *asked* is the first line of input whose ARK fails, if any."""
+def hint_after_check(failing_line: str | None, store_file: Path | None, config_file: Path | None) -> str:
+    """Return the next command to try after a check; *failing_line* is the first line of input whose ARK fails."""
     if store_file is not None:
         return after_run(store_file)
-    if asked is not None:
-        return next_words(command("explain", *with_config(config_file), asked))
+    if failing_line is not None:
+        return next_words(command("explain", *config_options(config_file), failing_line))
     return next_words("repeat it with --store audit.db, which keeps every request and answer for arkaudit report")
 
 
 def after_run(store_file: Path, language: Language = ENGLISH) -> str:
-    """Return the hint after a run without a report."""
+    """Return the next command to try after a run without a report."""
     return next_words(command("report", "--store", store_file, "--out", "report"), language)
 
 
-def after_crawl(store_file: Path, config_file: Path | None) -> str:
-    """Return the hint after a crawl."""
-    return next_words(command("recheck", "--store", store_file, *with_config(config_file)))
+def hint_after_crawl(store_file: Path, config_file: Path | None) -> str:
+    """Return the next command to try after a crawl."""
+    return next_words(command("recheck", "--store", store_file, *config_options(config_file)))
 
 
-def after_extract(places: Sequence[str], config_file: Path | None) -> str:
-    """Return the hint after the ARKs of documents were printed.
+def hint_after_extract(places: Sequence[str], config_file: Path | None) -> str:
+    """Return the next command to try after the ARKs of documents at *places* were printed.
 
-    >>> after_extract(["my thesis.pdf"], None)
+    >>> hint_after_extract(["my thesis.pdf"], None)
     "next: arkaudit run 'my thesis.pdf' --contact you@example.org --out report"
     """
     is_named = len(places) <= _MOST_NAMES and "-" not in places
     contact = ("--contact", "you@example.org") if config_file is None else ()
-    tail = (*with_config(config_file), *contact, "--out", "report")
+    options = (*config_options(config_file), *contact, "--out", "report")
     if is_named:
-        return next_words(command("run", *places, *tail))
-    return next_words(f"check each ARK by {command('run', 'FILE', *tail)}, with the same files")
+        return next_words(command("run", *places, *options))
+    return next_words(f"check each ARK by {command('run', 'FILE', *options)}, with the same files")

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from arkaudit.output.output_rows import Row, whole
+from arkaudit.output.output_rows import Row, written_at_once
 from crawler.answers.facts import AnswerFacts
 from crawler.answers.mementos import MementoRecord
 from crawler.asking.questions import resolver_path
@@ -57,8 +57,8 @@ _MOST_NAMED = 10
 
 
 @cache
-def _words() -> Any:
-    """Return the macros of an explanation."""
+def _macros() -> Any:
+    """Return the Jinja macros of ``explanation.txt.j2`` as attributes."""
     return macros(
         "explanation.txt.j2",
         "arkaudit.output",
@@ -85,33 +85,34 @@ class Step:
     means: str
 
     @classmethod
-    def from_observation(cls, observation: Observation, *, is_for_another: bool = False) -> Step:
-        """Return the step for an observation; *is for another* if it is about an alternative reading of the ARK."""
-        words = _words()
-        asked = words.asked(observation, is_for_another)
-        return cls(asked, observation.asked_url, tuple(_answer_sentences(observation)), words.meaning(observation))
+    def from_observation(cls, observation: Observation, *, is_other_reading: bool = False) -> Step:
+        """Return the step for an observation; *is_other_reading* if its URL is an alternative reading of the ARK."""
+        sentence_macros = _macros()
+        question = sentence_macros.asked(observation, is_other_reading)
+        answers = tuple(_answer_sentences(observation))
+        return cls(question, observation.asked_url, answers, sentence_macros.meaning(observation))
 
 
 def _answer_sentences(observation: Observation) -> Iterator[str]:
-    words, last = _words(), len(observation.hops) - 1
-    for number, hop in enumerate(observation.hops):
-        yield words.answer(observation, hop, number == last)
-    if end := words.end(observation):
-        yield end
+    sentence_macros, last_index = _macros(), len(observation.hops) - 1
+    for index, hop in enumerate(observation.hops):
+        yield sentence_macros.answer(observation, hop, index == last_index)
+    if end_sentence := sentence_macros.end(observation):
+        yield end_sentence
     if observation.rendering is not None:
         yield from _rendering_sentences(observation.rendering)
 
 
 def _rendering_sentences(rendering: Rendering) -> Iterator[str]:
-    """Yield sentences about the requests of a browser that showed a page, and about missing answers."""
-    asked = [hop for hop in rendering.requests if hop.location is None]
-    addresses = count_noun(len(asked), "more address", "more addresses")
-    yield f"{rendering.browser} ran its scripts, which asked for {addresses}."
-    for hop in asked[:_MOST_NAMED]:
-        kept = "" if hop.sent else ", had before"
-        yield f"{hop.url} ({hop.status if hop.status is not None else hop.error}{kept})."
-    for words in rendering.lacking[:_MOST_NAMED]:
-        yield f"Missing: {words}."
+    """Yield sentences about the requests of a browser that rendered a page, and about missing answers."""
+    requested_hops = [hop for hop in rendering.requests if hop.location is None]
+    count_words = count_noun(len(requested_hops), "more address", "more addresses")
+    yield f"{rendering.browser} ran its scripts, which asked for {count_words}."
+    for hop in requested_hops[:_MOST_NAMED]:
+        reuse_words = "" if hop.sent else ", had before"
+        yield f"{hop.url} ({hop.status if hop.status is not None else hop.error}{reuse_words})."
+    for missing_answer in rendering.lacking[:_MOST_NAMED]:
+        yield f"Missing: {missing_answer}."
     if rendering.fault is not None:
         yield f"It did not finish: {rendering.fault}."
 
@@ -125,20 +126,20 @@ class RunObservations:
 
     def __init__(self, observations: Iterable[Observation]) -> None:
         self._by_target: dict[str, list[tuple[int, Observation]]] = defaultdict(list)
-        self._by_asked: dict[str, list[tuple[int, Observation]]] = defaultdict(list)
+        self._by_asked_url: dict[str, list[tuple[int, Observation]]] = defaultdict(list)
         for number, observation in enumerate(observations):
             is_shared = observation.question in SHARED
             if not is_shared:
                 self._by_target[observation.request_url].append((number, observation))
             if is_shared or observation.question is Question.OBJECT:
-                self._by_asked[observation.asked_url].append((number, observation))
+                self._by_asked_url[observation.asked_url].append((number, observation))
 
     def reasons_of(self, verdict: Verdict) -> list[Observation]:
-        """Return the observations that *verdict* rests on, in order of time."""
-        numbered = dict(self._by_target[verdict.request_url])
+        """Return the observations at the URL of *verdict* and at the URLs that it rests on, in order of time."""
+        observations_by_number = dict(self._by_target[verdict.request_url])
         for url in verdict.rests_on:
-            numbered |= dict(self._by_asked[url])
-        return [numbered[number] for number in sorted(numbered)]
+            observations_by_number |= dict(self._by_asked_url[url])
+        return [observations_by_number[number] for number in sorted(observations_by_number)]
 
 
 def explanation(
@@ -146,75 +147,82 @@ def explanation(
 ) -> list[dict[str, Any]]:
     """Return the explanation of *verdict* from the observations that it rests on, as JSON values.
 
-    The parts are a short verdict, steps in order of time, a conclusion for each service, and other conclusions. If the
-    answers exceed the limit of CPU time, only the short verdict and the conclusions for services remain.
+    The first is ``{"short": …}``, the short verdict. `Step`s follow in order of time, then ``{"conclusion": …}`` for each
+    service and about other facts. If the answers exceed the limit of CPU time, steps and other facts are left out.
     """
-    amounts_to = FAMILY_NAMES[FAMILY_OF[verdict.object.outcome]].capitalize()
-    short = {"short": f"{amounts_to}: {OBJECT_MEANINGS[verdict.object.outcome]}"}
-    services = [{"conclusion": conclusion} for conclusion in _services(verdict)]
+    family_name = FAMILY_NAMES[FAMILY_OF[verdict.object.outcome]].capitalize()
+    short_verdict = {"short": f"{family_name}: {OBJECT_MEANINGS[verdict.object.outcome]}"}
+    service_parts = [{"conclusion": conclusion} for conclusion in _service_conclusions(verdict)]
     try:
         with cpu_limit(JUDGING_CPU_S):
-            steps, others = _details(verdict, list(observations), memento)
+            steps, conclusions = _details(verdict, list(observations), memento)
     except OverBudget:
-        steps, others = [], [f"The answers are not shown: they take more than {JUDGING_CPU_S:g} s of CPU time."]
-    return [short, *steps, *services, *({"conclusion": conclusion} for conclusion in others)]
+        steps, conclusions = [], [f"The answers are not shown: they take more than {JUDGING_CPU_S:g} s of CPU time."]
+    return [short_verdict, *steps, *service_parts, *({"conclusion": conclusion} for conclusion in conclusions)]
 
 
 def _details(
     verdict: Verdict, observations: Sequence[Observation], memento: MementoRecord | None
 ) -> tuple[list[dict[str, Any]], list[str]]:
-    """Return the steps of an explanation, and the conclusions that are about no service."""
-    own = {one.question: one for one in observations if one.request_url == verdict.request_url}
-    plain = own.get(Question.OBJECT)
-    asked = AnswerFacts.from_observation(plain) if plain is not None else None
+    """Return the steps of an explanation as JSON values, and the conclusions that are not about a service."""
+    own_observations = {
+        observation.question: observation
+        for observation in observations
+        if observation.request_url == verdict.request_url
+    }
+    object_observation = own_observations.get(Question.OBJECT)
+    object_facts = AnswerFacts.from_observation(object_observation) if object_observation is not None else None
     steps = [asdict(step) for step in _steps(observations, verdict.request_url)]
     conclusions = []
     if verdict.did_you_mean is not None:
-        why = _sentence(verdict.did_you_mean.evidence)
-        conclusions.append(f"Did you mean {verdict.did_you_mean.ark}? {why[:1].upper()}{why[1:]}")
+        reason = _sentence(verdict.did_you_mean.evidence)
+        conclusions.append(f"Did you mean {verdict.did_you_mean.ark}? {reason[:1].upper()}{reason[1:]}")
     if memento is not None:
-        at = f": {memento.memento_url}" if memento.memento_url else ""
-        conclusions.append(f"The archive: {memento.reason}{at}.")
+        copy_url = f": {memento.memento_url}" if memento.memento_url else ""
+        conclusions.append(f"The archive: {memento.reason}{copy_url}.")
     if verdict.remarks:
         conclusions.append(f"Also noticed: {'; '.join(verdict.remarks)}.")
     host = authority_of(verdict.hops[-1].url) if verdict.hops else "its host"
-    conclusions += [_words().cost(verdict), f"What to do: {_words().advice(verdict.object.outcome, host, asked)}"]
+    conclusions += [
+        _macros().cost(verdict),
+        f"What to do: {_macros().advice(verdict.object.outcome, host, object_facts)}",
+    ]
     return steps, conclusions
 
 
 def _steps(observations: Iterable[Observation], request_url: str) -> Iterator[Step]:
-    """Yield a step for each observation, but one for several in a row with the same page and meaning."""
-    before: tuple[Observation, Step] | None = None
+    """Yield a step for each observation; successive observations with the same page and meaning share a step."""
+    previous: tuple[Observation, Step] | None = None
     for observation in observations:
         is_object = observation.question is Question.OBJECT
-        is_for_another = is_object and observation.request_url != request_url
-        step = Step.from_observation(observation, is_for_another=is_for_another)
-        if before is not None:
-            last, first = before
-            if first.means == step.means and _is_same_page(last, observation):
-                came = (*first.came, f"{step.url} was answered with the same page.")
-                step = replace(first, asked=f"{first.asked} {step.asked}", came=came)
+        is_other_reading = is_object and observation.request_url != request_url
+        step = Step.from_observation(observation, is_other_reading=is_other_reading)
+        if previous is not None:
+            previous_observation, previous_step = previous
+            if previous_step.means == step.means and _is_same_page(previous_observation, observation):
+                answers = (*previous_step.came, f"{step.url} was answered with the same page.")
+                step = replace(previous_step, asked=f"{previous_step.asked} {step.asked}", came=answers)
             else:
-                yield first
-        before = observation, step
-    if before is not None:
-        yield before[1]
+                yield previous_step
+        previous = observation, step
+    if previous is not None:
+        yield previous[1]
 
 
-def _is_same_page(one: Observation, other: Observation) -> bool:
-    """Return True if two answers about one name had the same body."""
-    is_shared = one.question in CONTROLS or other.question in CONTROLS
-    return not is_shared and one.body_sha256 is not None and one.body_sha256 == other.body_sha256
+def _is_same_page(first: Observation, second: Observation) -> bool:
+    """Return True if two answers had the same body, and neither is about a name that cannot exist."""
+    is_shared = first.question in CONTROLS or second.question in CONTROLS
+    return not is_shared and first.body_sha256 is not None and first.body_sha256 == second.body_sha256
 
 
-def _services(verdict: Verdict) -> Iterator[str]:
+def _service_conclusions(verdict: Verdict) -> Iterator[str]:
     yield _conclusion("The object", verdict.object, OBJECT_MEANINGS[verdict.object.outcome])
-    described = METADATA_MEANINGS[verdict.metadata.outcome]
-    yield _conclusion("Its description", verdict.metadata, described)
-    promised = COMMITMENT_MEANINGS[verdict.commitment.outcome]
+    metadata_meaning = METADATA_MEANINGS[verdict.metadata.outcome]
+    yield _conclusion("Its description", verdict.metadata, metadata_meaning)
+    commitment_meaning = COMMITMENT_MEANINGS[verdict.commitment.outcome]
     if verdict.commitment.outcome == CommitmentOutcome.NOT_ASKED:
-        promised = "It would be part of the description, which was not requested."
-    yield _conclusion("The promise to keep it", verdict.commitment, promised)
+        commitment_meaning = "It would be part of the description, which was not requested."
+    yield _conclusion("The promise to keep it", verdict.commitment, commitment_meaning)
     if verdict.naan_policy:
         yield (
             f"The registry of ARK organizations has a policy, from {naan_policy_words(verdict.naan_policy)}. It is "
@@ -222,9 +230,9 @@ def _services(verdict: Verdict) -> Iterator[str]:
         )
 
 
-def _conclusion(service: str, judged: ServiceVerdict[Any], meaning: str) -> str:
-    why = f" Why: {_sentence(judged.evidence)}" if judged.evidence else ""
-    return f"{service} ({judged.outcome}): {meaning}{why}"
+def _conclusion(service: str, verdict: ServiceVerdict[Any], meaning: str) -> str:
+    reason_words = f" Why: {_sentence(verdict.evidence)}" if verdict.evidence else ""
+    return f"{service} ({verdict.outcome}): {meaning}{reason_words}"
 
 
 def _sentence(evidence: Sequence[str]) -> str:
@@ -240,16 +248,18 @@ def print_history(history: Mapping[str, Any], console: Console) -> None:
     from reports.ark_history import SPARKS
 
     is_unicode = (console.encoding or "").lower().startswith("utf")
-    sparks = {family: blocks if is_unicode else plain for family, (blocks, plain) in SPARKS.items()}
+    sparks = {
+        family: block_signs if is_unicode else ascii_signs for family, (block_signs, ascii_signs) in SPARKS.items()
+    }
     values = {"history": history, "sparks": sparks, "family_of": FAMILY_OF}
     text = template("history.txt.j2", "arkaudit.output").render(values)
-    with whole(console):
+    with written_at_once(console):
         _say(console, text)
 
 
 def print_explanations(rows: Sequence[Row], console: Console) -> None:
     """Print the explanations of `verdict_row`s, as wide as the terminal. Raises `OutputClosed`."""
-    with whole(console):
+    with written_at_once(console):
         for number, row in enumerate(rows):
             if number:
                 _say(console, "")
@@ -262,14 +272,14 @@ def _say(console: Console, line: str) -> None:
 
 
 def lines(row: Row, width: int) -> Iterator[str]:
-    """Yield an explained row as lines of at most *width* characters; addresses are never broken."""
+    """Yield the explanation in a `verdict_row` as lines of at most *width* characters; URLs are never broken."""
     yield escape_invisible(row["ark"] or row["asked"])
     if row["ark"] is None:
-        why = row["object"]["evidence"][0]
-        yield from _wrap(f"This line holds no ARK: {why}.", width, "")
+        reason = row["object"]["evidence"][0]
+        yield from _wrap(f"This line holds no ARK: {reason}.", width, "")
         return
-    short, *parts = row["explanation"]
-    yield from _wrap(short["short"], width, "")
+    short_verdict, *parts = row["explanation"]
+    yield from _wrap(short_verdict["short"], width, "")
     for number, part in enumerate(parts, 1):
         yield ""
         if "conclusion" in part:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 class JsonLine(JsonFormatter):
     """Formats an event as a JSON object: ``at``, ``level``, ``logger``, ``message``, and fields of the event."""
 
-    def __init__(self, quiet: Callable[[str], str]) -> None:
+    def __init__(self, redact: Callable[[str], str]) -> None:
         super().__init__(
             "%(asctime)s%(levelname)s%(name)s%(message)s",
             "%Y-%m-%dT%H:%M:%S",
@@ -39,19 +39,19 @@ class JsonLine(JsonFormatter):
             json_ensure_ascii=False,
         )
         self.converter = time.gmtime
-        self._quiet = quiet
+        self._redact = redact
 
     def formatTime(self, record: logging.LogRecord, datefmt: str | None = None) -> str:
         return f"{super().formatTime(record, datefmt)}.{record.msecs:03.0f}Z"
 
     def format(self, record: logging.LogRecord) -> str:
-        return self._quiet(escape_invisible_json(super().format(record)))
+        return self._redact(escape_invisible_json(super().format(record)))
 
 
 logger = logging.getLogger(__name__)
 
 #: Packages that log at the configured level; all others log only warnings.
-_OURS = ("arkaudit", "crawler", "extractors", "reports")
+_OWN_PACKAGES = ("arkaudit", "crawler", "extractors", "reports")
 #: Packages whose versions belong in a bug report.
 _DISTRIBUTIONS = (
     *("arkaudit", "scrapy", "twisted", "lxml", "beautifulsoup4", "pypdfium2"),
@@ -60,49 +60,49 @@ _DISTRIBUTIONS = (
 
 
 def start(config: Config | None, console: Callable[[], Console]) -> None:
-    """Start the log that *config* asks for, and print at least its warnings on the *console*.
+    """Start the log that *config* defines, and print at least its warnings on the *console*.
 
-    Without a configuration, only warnings are logged. Raises `ConfigError` if the log file can't be written.
+    If *config* is None, only warnings are logged. Raises `ConfigError` if the log file can't be written.
     """
     log = config.log if config is not None else None
-    file = log.file if log is not None else None
-    name: str = (log.level if log is not None else None) or ("info" if file else "warning")
-    level = logging.getLevelNamesMapping()[name.upper()]
+    log_file = log.file if log is not None else None
+    level_name: str = (log.level if log is not None else None) or ("info" if log_file else "warning")
+    level = logging.getLevelNamesMapping()[level_name.upper()]
     redactor = Redactor.for_secrets(config.secrets if config is not None else ())
 
-    def quiet(line: str) -> str:
-        """Redact secrets in a line, in any encoding."""
+    def redact_line(line: str) -> str:
+        """Return *line* with its secrets redacted, in any encoding."""
         return without_userinfo(redactor.text(line))
 
-    exits.redact = quiet
+    exits.redact = redact_line
 
-    def show(*failure: Any) -> None:
-        sys.stderr.write(quiet("".join(traceback.format_exception(*failure))))
+    def print_traceback(*exc_info: Any) -> None:
+        sys.stderr.write(redact_line("".join(traceback.format_exception(*exc_info))))
 
     # Tracebacks of bugs must not show secrets either.
-    sys.excepthook = show
-    on_console = _ConsoleHandler(console)
-    on_console.setLevel(max(level, logging.WARNING) if file else level)
-    handlers: list[logging.Handler] = [on_console]
-    if file:
+    sys.excepthook = print_traceback
+    console_handler = _ConsoleHandler(console)
+    console_handler.setLevel(max(level, logging.WARNING) if log_file else level)
+    handlers: list[logging.Handler] = [console_handler]
+    if log_file:
         try:
-            handlers.append(_LogFileHandler(file, encoding="utf-8", errors="backslashreplace"))
+            handlers.append(_LogFileHandler(log_file, encoding="utf-8", errors="backslashreplace"))
         except OSError as problem:
             from arkaudit.configuration.config_files import ConfigError
 
-            raise ConfigError(f"the log can't be written to {file}: {problem.strerror or problem}") from None
+            raise ConfigError(f"the log can't be written to {log_file}: {problem.strerror or problem}") from None
         handlers[-1].setLevel(level)
     is_json = log is not None and log.format == "json"
     for handler in handlers:
-        handler.setFormatter(JsonLine(quiet) if is_json else _TextLine(quiet))
+        handler.setFormatter(JsonLine(redact_line) if is_json else _TextLine(redact_line))
     logging.basicConfig(handlers=handlers, level=logging.WARNING, force=True)
-    for name in _OURS:
-        logging.getLogger(name).setLevel(level)
+    for package in _OWN_PACKAGES:
+        logging.getLogger(package).setLevel(level)
     if config is not None and logger.isEnabledFor(logging.INFO):
         extra = {"versions": versions(), "settings": config.model_dump(mode="json", exclude_defaults=True)}
-        given = " ".join(sys.argv[1:])
-        words = f"{given}; {extra['settings']}; {extra['versions']}"
-        logger.info("begins: %s", words, extra=extra)
+        arguments = " ".join(sys.argv[1:])
+        begin_words = f"{arguments}; {extra['settings']}; {extra['versions']}"
+        logger.info("begins: %s", begin_words, extra=extra)
 
 
 def versions() -> dict[str, str]:
@@ -113,7 +113,7 @@ def versions() -> dict[str, str]:
     """
     from importlib.metadata import PackageNotFoundError, version
 
-    by_name = {
+    versions_by_name = {
         "Python": platform.python_version(),
         "platform": platform.platform(),
         "SQLite": sqlite3.sqlite_version,
@@ -121,8 +121,8 @@ def versions() -> dict[str, str]:
     }
     for name in _DISTRIBUTIONS:
         with suppress(PackageNotFoundError):
-            by_name[name] = version(name)
-    return by_name
+            versions_by_name[name] = version(name)
+    return versions_by_name
 
 
 class _LogFileHandler(logging.FileHandler):
@@ -154,10 +154,10 @@ class _ConsoleHandler(logging.Handler):
 class _TextLine(logging.Formatter):
     """Formats ``2026-11-21T10:00:00.000Z INFO crawler.wire.robots: 200 http://a.example/ in 1 s``, on one line."""
 
-    def __init__(self, quiet: Callable[[str], str]) -> None:
+    def __init__(self, redact: Callable[[str], str]) -> None:
         super().__init__("%(asctime)s.%(msecs)03dZ %(levelname)s %(name)s: %(message)s", "%Y-%m-%dT%H:%M:%S")
         self.converter = time.gmtime
-        self._quiet = quiet
+        self._redact = redact
 
     def format(self, record: logging.LogRecord) -> str:
-        return self._quiet(escape_invisible(super().format(record).replace("\n", " | ")))
+        return self._redact(escape_invisible(super().format(record).replace("\n", " | ")))

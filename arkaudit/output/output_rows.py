@@ -30,32 +30,32 @@ if TYPE_CHECKING:
 Row = Mapping[str, Any]
 
 #: Minimum width, in characters, of the columns next to the ARKs.
-_LEAST_BESIDE = 50
+_MIN_OTHER_WIDTH = 50
 
 
 def mention_lines(document: Document, *, is_utf8: bool) -> str:
-    """Return the mentions of a document as JSON Lines."""
+    """Return the mentions of a document as JSON Lines, in ASCII unless *is_utf8*."""
     return "".join(_json_line(row, is_utf8=is_utf8) for row in mention_rows(document))
 
 
 def distinct_arks(document: Document) -> list[str]:
-    """Return the distinct ARKs of a document."""
+    """Return the distinct ARKs of a document in normal form."""
     return [str(ark) for ark in document.arks]
 
 
 def mention_csv_lines(document: Document, *, columns: Sequence[str], is_terminal: bool) -> str:
-    """Return the mentions of a document as CSV: lists are joined, and cells that look like formulas are defused.
+    """Return the mentions of a document as CSV without a header, with the *columns* of `mention_rows`.
 
-    Control characters are escaped on a terminal only.
+    Lists are joined, and cells that look like formulas are escaped, as are control characters on a terminal.
     """
-    cells = ([neutralize_formula(_cell(row[column])) for column in columns] for row in mention_rows(document))
-    return "".join(csv_line([escape_invisible(cell) for cell in line] if is_terminal else line) for line in cells)
+    rows = ([neutralize_formula(_cell(row[column])) for column in columns] for row in mention_rows(document))
+    return "".join(csv_line([escape_invisible(cell) for cell in cells] if is_terminal else cells) for cells in rows)
 
 
-def verdict_row(asked: str, verdict: Verdict, memento: MementoRecord | None) -> dict[str, Any]:
-    """Return the row of `arkaudit check` for a line of input, with an archived copy (*memento*) if there is one."""
+def verdict_row(text: str, verdict: Verdict, memento: MementoRecord | None) -> dict[str, Any]:
+    """Return the row of `arkaudit check` for a line of input, *text*, with an archived copy (*memento*), if any."""
     return {
-        "asked": asked,
+        "asked": text,
         "ark": str(verdict.ark),
         "object": _service(verdict.object),
         "metadata": _service(verdict.metadata),
@@ -71,12 +71,12 @@ def verdict_row(asked: str, verdict: Verdict, memento: MementoRecord | None) -> 
     }
 
 
-def invalid_row(asked: str, reason: str) -> dict[str, Any]:
-    """Return the row for a line of input without an ARK."""
+def invalid_row(text: str, reason: str) -> dict[str, Any]:
+    """Return the row of `arkaudit check` for a line of input, *text*, that holds no ARK, with the *reason*."""
     from crawler.model.observations import CommitmentOutcome, MetadataOutcome, ObjectOutcome, ServiceVerdict
 
     return {
-        "asked": asked,
+        "asked": text,
         "ark": None,
         "object": _service(ServiceVerdict(ObjectOutcome.INVALID, (reason,))),
         "metadata": _service(ServiceVerdict(MetadataOutcome.NOT_ASKED)),
@@ -96,75 +96,75 @@ def _service(verdict: ServiceVerdict[Any]) -> dict[str, Any]:
     return {"outcome": verdict.outcome.value, "evidence": list(verdict.evidence), "parsed": dict(verdict.parsed)}
 
 
-def write_jsonl(rows: Iterable[Row], to: TextIO) -> None:
-    """Write rows as JSON Lines one by one, in ASCII unless *to* is UTF-8.
+def write_jsonl(rows: Iterable[Row], stream: TextIO) -> None:
+    """Write rows as JSON Lines one by one, in ASCII unless *stream* is UTF-8.
 
     Control and invisible characters are escaped. Raises `OutputClosed` and `OutputUnwritable`.
     """
     for row in rows:
-        write(_json_line(row, is_utf8=is_utf8(to)), to)
+        write(_json_line(row, is_utf8=is_utf8(stream)), stream)
 
 
-def is_utf8(to: TextIO) -> bool:
-    """Return True if *to* can encode every character."""
-    return (to.encoding or "utf-8").lower().replace("-", "") in ("utf8", "utf8sig")
+def is_utf8(stream: TextIO) -> bool:
+    """Return True if *stream* can encode every character."""
+    return (stream.encoding or "utf-8").lower().replace("-", "") in ("utf8", "utf8sig")
 
 
 def _json_line(row: Row, *, is_utf8: bool) -> str:
     return escape_invisible_json(json.dumps(row, ensure_ascii=not is_utf8)) + "\n"
 
 
-def write(text: AnyStr, to: IO[AnyStr]) -> None:
-    """Write and flush *text*. Raises `OutputClosed` and `OutputUnwritable`."""
+def write(text: AnyStr, stream: IO[AnyStr]) -> None:
+    """Write *text*, and flush the stream. Raises `OutputClosed` or `OutputUnwritable`."""
     try:
-        to.write(text)
-        to.flush()
+        stream.write(text)
+        stream.flush()
     except BrokenPipeError:
         raise OutputClosed from None
     except OSError as problem:
         raise OutputUnwritable(f"the results can't be written: {problem.strerror or problem}") from None
 
 
-def write_all(texts: Iterable[str], to: TextIO) -> None:
-    """Write *texts* one by one. Raises `OutputClosed` and `OutputUnwritable`."""
+def write_all(texts: Iterable[str], stream: TextIO) -> None:
+    """Write *texts*, and flush the stream after each. Raises `OutputClosed` or `OutputUnwritable`."""
     for text in texts:
         if text:
-            write(text, to)
+            write(text, stream)
 
 
 @contextmanager
-def whole(console: Console) -> Iterator[None]:
-    """Buffer the output of *console*, and write it in one piece at the end.
+def written_at_once(console: Console) -> Iterator[None]:
+    """Buffer the output of *console* in the ``with`` block, and write the buffer at its end.
 
-    Raises `OutputClosed` and `OutputUnwritable`. Without a buffer, Rich would end the program.
+    Raises `OutputClosed` or `OutputUnwritable`. Without a buffer, Rich would end the program.
     """
-    to, page = console.file, io.StringIO()
-    console.file = page
+    original_file, buffer = console.file, io.StringIO()
+    console.file = buffer
     try:
         yield
     finally:
-        console.file = to
-    write(page.getvalue(), to)
+        console.file = original_file
+    write(buffer.getvalue(), original_file)
 
 
-def print_whole(table: Table) -> None:
-    """Print a table on standard output. Raises `OutputClosed` and `OutputUnwritable`."""
+def print_table(table: Table) -> None:
+    """Print a table on standard output, buffered. Raises `OutputClosed` or `OutputUnwritable`."""
     from rich.console import Console
 
     console = Console()
-    with whole(console):
+    with written_at_once(console):
         console.print(table)
 
 
-def require_place(path: Path) -> None:
-    """Raise `UserMistake` if a file at *path*, which will be written at the end, has no folder or is one."""
+def require_folder(path: Path) -> None:
+    """Raise `UserMistake` if *path*, where a file will be written, is a folder, or its folder does not exist."""
     if is_folder(path) or not is_folder(path.parent):
-        why = os.strerror(errno.EISDIR if is_folder(path) else errno.ENOENT)
-        raise UserMistake(f"{path} can't be written: {why}")
+        reason = os.strerror(errno.EISDIR if is_folder(path) else errno.ENOENT)
+        raise UserMistake(f"{path} can't be written: {reason}")
 
 
 def write_file(path: Path, data: bytes) -> None:
-    """Write a file that the user named, whole or not at all. Raises `UserMistake`."""
+    """Write a file that the user named, in one step. Raises `UserMistake` if it can't be written; *path* is unchanged."""
     try:
         with durable_file(path) as file:
             file.write(data)
@@ -173,7 +173,7 @@ def write_file(path: Path, data: bytes) -> None:
 
 
 def write_json(value: Any) -> None:
-    """Write a value to standard output as indented JSON. Raises `OutputClosed` and `OutputUnwritable`."""
+    """Write *value* to standard output as indented JSON. Raises `OutputClosed` or `OutputUnwritable`."""
     write(json.dumps(value, ensure_ascii=False, indent=2) + "\n", sys.stdout)
 
 
@@ -193,36 +193,38 @@ def _cell(value: Any) -> str:
 
 
 def print_mentions(rows: Iterable[Row], console: Console) -> None:
-    """Print mentions as a table that wraps long cells but never an ARK."""
+    """Print rows of mentions as a table that wraps long cells but never an ARK."""
     from rich.text import Text
 
     table = _table("ARK", "document", "where", "repairs", "confidence")
-    longest = 0
+    ark_width = 0
     for row in rows:
         page, line = row["page"] and f"p. {row['page']}", row["line"] and f"line {row['line']}"
-        where = page or line or row["place"] or row["role"]
-        cells = (row["ark"], row["document"], where, ", ".join(row["repairs"]), row["confidence"])
+        place = page or line or row["place"] or row["role"]
+        cells = (row["ark"], row["document"], place, ", ".join(row["repairs"]), row["confidence"])
         table.add_row(*(Text(escape_invisible(str(cell))) for cell in cells))
-        longest = max(longest, len(row["ark"]))
+        ark_width = max(ark_width, len(row["ark"]))
     table.columns[0].no_wrap = True
-    console.width = max(console.width, longest + _LEAST_BESIDE)
-    with whole(console):
+    console.width = max(console.width, ark_width + _MIN_OTHER_WIDTH)
+    with written_at_once(console):
         console.print(table)
 
 
 def print_verdicts(rows: Sequence[Row], console: Console) -> None:
-    """Print verdicts as a table with the reasons for the object outcomes; long cells are wrapped."""
+    """Print `verdict_row`s as a table with the reasons for the object outcomes; long cells are wrapped."""
     from rich.text import Text
 
     table = _table("asked", "object", "metadata", "commitment", "why")
     for row in rows:
         outcomes = (row[service]["outcome"] for service in ("object", "metadata", "commitment"))
-        meant = [f"did you mean {row['did_you_mean']['ark']}?"] if row["did_you_mean"] else []
-        copy = row["archived_copy"] or {}
-        kept = [f"archived copy: {copy['url']} ({copy['reason']})"] if copy.get("url") else []
-        why = "; ".join([*row["object"]["evidence"], *meant, *kept])
-        table.add_row(*(Text(escape_invisible(cell)) for cell in (row["asked"], *outcomes, why)))
-    with whole(console):
+        suggestions = [f"did you mean {row['did_you_mean']['ark']}?"] if row["did_you_mean"] else []
+        archived_copy = row["archived_copy"] or {}
+        copy_words = (
+            [f"archived copy: {archived_copy['url']} ({archived_copy['reason']})"] if archived_copy.get("url") else []
+        )
+        reasons = "; ".join([*row["object"]["evidence"], *suggestions, *copy_words])
+        table.add_row(*(Text(escape_invisible(cell)) for cell in (row["asked"], *outcomes, reasons)))
+    with written_at_once(console):
         console.print(table)
 
 

@@ -33,16 +33,16 @@ class Progress:
         self._bar: Bar | None = None
         self._name = ""
         self._total: int | None = None
-        self._before = 0
-        self._began = self._last_line = clock()
+        self._earlier_count = 0
+        self._start_s = self._last_line_s = clock()
 
     def __enter__(self) -> Self:
         if sys.stderr.isatty() and errors().is_interactive and not quiet.is_on:
             from rich import progress as rich
 
-            words = rich.TextColumn("{task.description}")
-            counts = rich.MofNCompleteColumn(), rich.TimeElapsedColumn(), rich.TimeRemainingColumn()
-            columns = rich.SpinnerColumn(), words, rich.BarColumn(), *counts
+            description = rich.TextColumn("{task.description}")
+            count_columns = rich.MofNCompleteColumn(), rich.TimeElapsedColumn(), rich.TimeRemainingColumn()
+            columns = rich.SpinnerColumn(), description, rich.BarColumn(), *count_columns
             self._bar = rich.Progress(*columns, console=errors(), transient=True)
             self._bar.start()
         return self
@@ -51,36 +51,36 @@ class Progress:
         if self._bar is not None:
             self._bar.stop()
 
-    def stage(self, name: str, total: int | None = None, *, done: int = 0) -> None:
-        """Begin a stage with *total* items, if known; *done* is the number done in an earlier run."""
-        self._name, self._total, self._before, self._began = name, total, done, self._clock()
+    def stage(self, name: str, total: int | None = None, *, done_count: int = 0) -> None:
+        """Begin a stage with *total* items (None: unknown), *done_count* of them already done in an earlier run."""
+        self._name, self._total, self._earlier_count, self._start_s = name, total, done_count, self._clock()
         if self._bar is not None:
             for task in self._bar.task_ids:
                 self._bar.remove_task(task)
-            self._bar.add_task(name, total=total, completed=done)
+            self._bar.add_task(name, total=total, completed=done_count)
 
-    def show(self, done: int, more: str = "") -> None:
-        """Show the number of items *done*, followed by *more*."""
+    def show(self, done_count: int, detail: str = "") -> None:
+        """Show the number of items that are done, followed by *detail*, such as ``, 3 citations``."""
         now = self._clock()
         if self._bar is not None:
             task = self._bar.task_ids[0]
-            self._bar.update(task, completed=done, description=f"{self._name}{more}")
-        elif not quiet.is_on and now - self._last_line >= LINE_EVERY_S:
-            self._last_line = now
-            left = ""
-            if self._total is not None and self._before < done < self._total:
-                left = f"; about {duration(self._remaining_s(done, now - self._began))} left"
-            sys.stderr.write(f"{self.line(done, more)}{left}\n")
+            self._bar.update(task, completed=done_count, description=f"{self._name}{detail}")
+        elif not quiet.is_on and now - self._last_line_s >= LINE_EVERY_S:
+            self._last_line_s = now
+            remaining_words = ""
+            if self._total is not None and self._earlier_count < done_count < self._total:
+                remaining_words = f"; about {duration(self._remaining_s(done_count, now - self._start_s))} left"
+            sys.stderr.write(f"{self.line(done_count, detail)}{remaining_words}\n")
 
-    def line(self, done: int, more: str = "") -> str:
-        """Return a line about the stage."""
-        of = "" if self._total is None else f" of {self._total:,}"
-        return f"{self._name}: {done:,}{of}{more}"
+    def line(self, done_count: int, detail: str = "") -> str:
+        """Return a line about the stage, such as ``documents: 3 of 7, 5 citations``."""
+        total_words = "" if self._total is None else f" of {self._total:,}"
+        return f"{self._name}: {done_count:,}{total_words}{detail}"
 
-    def _remaining_s(self, done: int, elapsed_s: float) -> float:
-        """Return the estimated time until the end of the stage."""
+    def _remaining_s(self, done_count: int, elapsed_s: float) -> float:
+        """Return the estimated seconds until the end of the stage, which began *elapsed_s* ago."""
         assert self._total is not None
-        return (self._total - done) * elapsed_s / (done - self._before)
+        return (self._total - done_count) * elapsed_s / (done_count - self._earlier_count)
 
 
 class RunProgress(Progress):
@@ -88,20 +88,20 @@ class RunProgress(Progress):
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         super().__init__(clock)
-        self._done = self._citations = self._requests = 0
-        self._urls: set[str] | None = None
-        self._done_at: Counter[str] = Counter()
+        self._done_count = self._citation_count = self._request_count = 0
+        self._open_urls: set[str] | None = None
+        self._done_by_host: Counter[str] = Counter()
         """Number of URLs of the stage that were answered, by host."""
 
     def __exit__(self, *ending: object) -> None:
         super().__exit__(*ending)
         self._end_stage()
 
-    def stage(self, name: str, total: int | None = None, *, done: int = 0, urls: set[str] | None = None) -> None:
-        """Begin a stage; only answers at *urls* count. The set is modified."""
+    def stage(self, name: str, total: int | None = None, *, done_count: int = 0, urls: set[str] | None = None) -> None:
+        """Begin a stage; only answers at *urls* count (None: all). The set loses each URL that is answered."""
         self._end_stage()
-        super().stage(name, total, done=done)
-        self._done, self._requests, self._urls, self._done_at = done, 0, urls, Counter()
+        super().stage(name, total, done_count=done_count)
+        self._done_count, self._request_count, self._open_urls, self._done_by_host = done_count, 0, urls, Counter()
 
     def watch(self, crawler: Crawler) -> None:
         """Count the items of a crawler's spider."""
@@ -110,45 +110,45 @@ class RunProgress(Progress):
         crawler.signals.connect(self.count, signal=signals.item_scraped, weak=False)
 
     def count(self, item: DocumentRecord | Observation | MementoRecord | object) -> None:
-        """Count one more item of a spider."""
+        """Count one more item that a spider yielded, and show the progress."""
         if isinstance(item, DocumentRecord):
-            self._done += len(item.rows)
-            self._citations += len({cited.mention.citation for cited in item.mentions})
+            self._done_count += len(item.rows)
+            self._citation_count += len({cited.mention.citation for cited in item.mentions})
         else:
-            self._done += not isinstance(item, Observation) or self._is_expected(item)
-            self._requests += sum(hop.sent for hop in getattr(item, "hops", ()))
-        self.show(self._done, self._more())
+            self._done_count += not isinstance(item, Observation) or self._is_expected(item)
+            self._request_count += sum(hop.sent for hop in getattr(item, "hops", ()))
+        self.show(self._done_count, self._detail())
 
     def count_verdict(self) -> None:
-        """Count one more verdict."""
-        self._done += 1
-        self.show(self._done)
+        """Count one more verdict, and show the progress."""
+        self._done_count += 1
+        self.show(self._done_count)
 
     def _is_expected(self, item: Observation) -> bool:
-        """Return True for the first answer about an object at a URL of the stage."""
+        """Return True for the first answer about an object at a URL of the stage; the URL is removed."""
         if item.question is not Question.OBJECT or item.attempt > 1:
             return False
-        if self._urls is None:
+        if self._open_urls is None:
             return True
-        is_expected = item.request_url in self._urls
-        self._done_at[origin_of(item.request_url)] += is_expected
-        self._urls.discard(item.request_url)
+        is_expected = item.request_url in self._open_urls
+        self._done_by_host[origin_of(item.request_url)] += is_expected
+        self._open_urls.discard(item.request_url)
         return is_expected
 
-    def _remaining_s(self, done: int, elapsed_s: float) -> float:
-        """Return the estimate for the host that takes longest: hosts are asked side by side, each at its own rate."""
-        if not self._urls:
-            return super()._remaining_s(done, elapsed_s)
-        left = Counter(map(origin_of, self._urls))
-        return max(number * elapsed_s / max(self._done_at[host], 1) for host, number in left.items())
+    def _remaining_s(self, done_count: int, elapsed_s: float) -> float:
+        """Return the estimated seconds for the slowest host, because hosts are asked at the same time."""
+        if not self._open_urls:
+            return super()._remaining_s(done_count, elapsed_s)
+        open_counts = Counter(map(origin_of, self._open_urls))
+        return max(url_count * elapsed_s / max(self._done_by_host[host], 1) for host, url_count in open_counts.items())
 
     def _end_stage(self) -> None:
         if self._name not in ("", JUDGING) and not quiet.is_on:
-            errors().print(self.line(self._done, self._more()), highlight=False, soft_wrap=True)
+            errors().print(self.line(self._done_count, self._detail()), highlight=False, soft_wrap=True)
 
-    def _more(self) -> str:
+    def _detail(self) -> str:
         if self._name == JUDGING:
             return ""
         if self._name == "documents":
-            return f", {count_noun(self._citations, 'citation')}"
-        return f", {count_noun(self._requests, 'request')}"
+            return f", {count_noun(self._citation_count, 'citation')}"
+        return f", {count_noun(self._request_count, 'request')}"

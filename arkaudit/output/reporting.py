@@ -17,9 +17,9 @@ from rich.text import Text
 
 from arkaudit.configuration.config import Config
 from arkaudit.output import exits
-from arkaudit.output.exits import OutputClosed, after_run, also_in, forget, print_ending, say
+from arkaudit.output.exits import OutputClosed, after_run, also_in, discard_output, print_ending, say
 from arkaudit.output.hints import MOST_FAULTS, Fault, failing_words
-from arkaudit.output.output_rows import whole, write, write_file
+from arkaudit.output.output_rows import write, write_file, written_at_once
 from crawler.model.observations import Family, Problem
 from crawler.model.registry import load_registry
 from extractors.model.errors import UserMistake
@@ -75,38 +75,39 @@ def report_on(
     is_ending: bool = False,
     targets_for: str | None = None,
 ) -> WrittenReport:
-    """Print the summary of a run and write its report into *out*; if a format fails, the others are still written.
+    """Print the summary of a run and write its report into the folder *out*; a format that fails stops no other.
 
-    At the end of a run (*is_ending*), failing ARKs and a hint are printed too. *targets_for* is the layout of the list
-    of new targets. If *out* is `-`, only the report is printed. Raises `UserMistake`,
+    *run_id* is None for the current state, *since* the run to compare with, *choice* the part to report. At the end of
+    a run (*is_ending*), failing ARKs and a hint are printed too. *targets_for* is the layout of the list of new targets.
+    If *out* is `-`, only the report is printed; if None, only the summary. Raises `UserMistake`,
     `crawler.store.StoreUnopenable` and `arkaudit.output.output_rows.OutputUnwritable`.
     """
-    to_stdout = out == STANDARD_OUTPUT
-    if to_stdout:
-        single = [name for name, form in FORMATS.items() if form.text]
-        if len(formats) != 1 or formats[0] not in single:
-            raise UserMistake(f"standard output takes one report: give one --format of {', '.join(single)}")
+    is_to_stdout = out == STANDARD_OUTPUT
+    if is_to_stdout:
+        text_formats = [name for name, form in FORMATS.items() if form.text]
+        if len(formats) != 1 or formats[0] not in text_formats:
+            raise UserMistake(f"standard output takes one report: give one --format of {', '.join(text_formats)}")
     elif out:
         check_out(out, formats)
-    listed = None if config.inventory is None else read_inventory(config.inventory)
+    inventory = None if config.inventory is None else read_inventory(config.inventory)
     registry = load_registry()
-    wanted = choice or Choice()
-    loaded = load_frames(
+    part = choice or Choice()
+    all_frames = load_frames(
         store,
         run_id=run_id,
         since=since,
         registry=registry,
-        inventory=listed,
+        inventory=inventory,
         known_list=config.known_list,
         declared=config.check_characters,
         diagnose=former_causes,
     )
-    frames = select_part(loaded, wanted)
-    if wanted and frames.arks.empty and not loaded.arks.empty:
-        say(f"no ARK of this run matches {wanted.words}")
-    report = Report.from_frames(frames, wanted, config.language_choice)
-    if to_stdout:
-        with _read_as_far_as_wanted():
+    frames = select_part(all_frames, part)
+    if part and frames.arks.empty and not all_frames.arks.empty:
+        say(f"no ARK of this run matches {part.words}")
+    report = Report.from_frames(frames, part, config.language_choice)
+    if is_to_stdout:
+        with _closed_output_ignored():
             write(text_of(report, formats[0]), sys.stdout)
         return WrittenReport(report, _tokens(frames, config.known_list))
     paths = write_report(report, out, formats) if out else None
@@ -114,82 +115,84 @@ def report_on(
         _write_targets(frames, out, targets_for)
     language = config.language_choice.language
     console = Console()
-    verdict, *others = summary_lines(report.summary, language)
-    place = paths.index or out if paths else store if is_ending else None
-    with also_in(place), _read_as_far_as_wanted(), whole(console):
-        for line in (verdict, *others):
+    headline, *other_lines = summary_lines(report.summary, language)
+    result_place = paths.index or out if paths else store if is_ending else None
+    with also_in(result_place), _closed_output_ignored(), written_at_once(console):
+        for line in (headline, *other_lines):
             console.print(line, highlight=False, markup=False)
         console.print(main_table(frames, language))
-    written_to = place_sentence(paths.index or out, language) if paths and out else None
+    report_sentence = place_sentence(paths.index or out, language) if paths and out else None
     if is_ending:
-        faults, count = failing_arks(frames, report.tables["failures"], language)
-        print_ending(faults, count, verdict, written_to or after_run(store, language), language)
+        faults, fault_count = failing_arks(frames, report.tables["failures"], language)
+        print_ending(faults, fault_count, headline, report_sentence or after_run(store, language), language)
     else:
-        say(written_to or after_run(store, language))
-    failed = paths.failed if paths else {}
-    for name, problem in failed.items():
+        say(report_sentence or after_run(store, language))
+    failed_formats = paths.failed if paths else {}
+    for name, problem in failed_formats.items():
         # The traceback goes to the log.
         logger.error("the report as %s", name, exc_info=problem, extra={"is_shown": True})
-        why = exits.redact(" ".join(f"{type(problem).__name__}: {problem}".split()))[:_LONGEST_REASON]
-        words = f"the report could not be made as {name}, which is a bug of arkaudit: {why}"
-        say(words, level=logging.ERROR)
-    return WrittenReport(report, _tokens(frames, config.known_list), is_whole=not failed)
+        reason = exits.redact(" ".join(f"{type(problem).__name__}: {problem}".split()))[:_LONGEST_REASON]
+        message = f"the report could not be made as {name}, which is a bug of arkaudit: {reason}"
+        say(message, level=logging.ERROR)
+    return WrittenReport(report, _tokens(frames, config.known_list), is_whole=not failed_formats)
 
 
 def _write_targets(frames: Frames, out: Path, layout: str | None) -> None:
-    """Write the new targets; an empty list only over an earlier one, or if asked."""
-    moves, path = moved_targets(frames), out / "targets.csv"
-    if moves or path_exists(path) or layout:
-        write_file(path, targets_text(moves, layout or "table").encode("utf-8", "backslashreplace"))
-        say(f"{path} has new targets for {count_noun(len(moves), 'ARK')}")
+    """Write ``targets.csv`` into *out*; an empty list only over an existing file, or if a *layout* is given."""
+    new_targets, path = moved_targets(frames), out / "targets.csv"
+    if new_targets or path_exists(path) or layout:
+        write_file(path, targets_text(new_targets, layout or "table").encode("utf-8", "backslashreplace"))
+        say(f"{path} has new targets for {count_noun(len(new_targets), 'ARK')}")
 
 
 @contextmanager
-def _read_as_far_as_wanted() -> Iterator[None]:
-    """Ignore a reader of standard output that stops: `--fail-on` needs the whole report."""
+def _closed_output_ignored() -> Iterator[None]:
+    """Ignore in the ``with`` block that the reader of standard output has gone: `--fail-on` still needs a result."""
     try:
         yield
     except OutputClosed:
-        forget(sys.stdout)
+        discard_output(sys.stdout)
 
 
 def _tokens(frames: Frames, known_list: KnownProblems) -> list[str]:
-    """Return every outcome, state and event of a run, and `unreadable` for documents, without those of known problems."""
+    """Return every outcome, state and event of a run, and ``unreadable`` per document, without known problems."""
     day = frames.run["started_at"].max()
-    unread = unread_documents(frames.documents, frames.findings)
-    if known_list and len(unread):
-        unread = [name for name in unread if not known_list.accepts(Problem(UNREADABLE, documents=(name,)), day.date())]
-    of_arks = (
+    unread_names = unread_documents(frames.documents, frames.findings)
+    if known_list and len(unread_names):
+        unread_names = [
+            name for name in unread_names if not known_list.accepts(Problem(UNREADABLE, documents=(name,)), day.date())
+        ]
+    ark_columns = (
         without_known(frames, frames.verdicts)["object"],
         without_known(frames, frames.latest)["state"],
         events_to_report(frames)["event"],
     )
-    return [*(str(token) for tokens in of_arks for token in tokens.dropna()), *(UNREADABLE for _ in unread)]
+    return [*(str(token) for tokens in ark_columns for token in tokens.dropna()), *(UNREADABLE for _ in unread_names)]
 
 
 def failing_arks(frames: Frames, failures: pd.DataFrame, language: Language) -> tuple[list[Fault], int]:
-    """Return the first ARKs that fail at every URL, then those whose hosts did not answer, and the total number.
+    """Return the first ARKs that fail at every URL, then those whose hosts did not answer, and their total number.
 
-    Each comes with the places that cite it, and with the right citation in the table *failures*. Known problems are
+    Each fault has the places that cite the ARK, and the right citation from the table *failures*. Known problems are
     excluded.
     """
     statuses, problems = ark_statuses(frames), without_known(frames, of_family(frames, *PROBLEMS))
-    failing = statuses[statuses["ark_id"].isin(problems["ark_id"])].sort_values(["family", "ark"])
-    first = failing.head(MOST_FAULTS)
-    cited = frames.mentions[frames.mentions["ark_id"].isin(first["ark_id"])]
-    cited = cited.sort_values(["document", "ordinal"]).drop_duplicates(["ark_id", "document", "page", "line"])
-    words = [language.place(*place) for place in rows_of(cited[["document", "page", "line"]])]
-    places = cited.assign(words=words).groupby("ark_id")["words"].agg(list)
-    should_be = failures.dropna(subset="should_be").drop_duplicates("ark").set_index("ark")["should_be"]
+    failing_statuses = statuses[statuses["ark_id"].isin(problems["ark_id"])].sort_values(["family", "ark"])
+    first_failing = failing_statuses.head(MOST_FAULTS)
+    citations = frames.mentions[frames.mentions["ark_id"].isin(first_failing["ark_id"])]
+    citations = citations.sort_values(["document", "ordinal"]).drop_duplicates(["ark_id", "document", "page", "line"])
+    place_texts = [language.place(*location) for location in rows_of(citations[["document", "page", "line"]])]
+    places_by_ark = citations.assign(words=place_texts).groupby("ark_id")["words"].agg(list)
+    corrections = failures.dropna(subset="should_be").drop_duplicates("ark").set_index("ark")["should_be"]
     faults = [
         Fault(
             failing_words(ark, str(outcome), is_unreachable=family == Family.UNREACHABLE, language=language),
-            places.get(ark_id, ()),
-            should_be.get(ark),
+            places_by_ark.get(ark_id, ()),
+            corrections.get(ark),
         )
-        for ark_id, ark, outcome, family in rows_of(first[["ark_id", "ark", "object", "family"]])
+        for ark_id, ark, outcome, family in rows_of(first_failing[["ark_id", "ark", "object", "family"]])
     ]
-    return faults, len(failing)
+    return faults, len(failing_statuses)
 
 
 # -- the summary of a run
@@ -206,28 +209,35 @@ HEADINGS = {
 
 
 def main_table(frames: Frames, language: Language = ENGLISH) -> Table:
-    """Return the table of the largest NAANs with their ARKs by family and the share of working ones among judged."""
-    counted = dict(zip(FAMILY_COLUMNS.values(), map(language.gettext, HEADINGS.values()), strict=True))
-    headings = {"arks": "ARKs", **counted, "share_works": language.gettext("share")}
+    """Return the table of the largest NAANs: numbers of ARKs by family, and the share of judged ARKs that work."""
+    family_headings = dict(zip(FAMILY_COLUMNS.values(), map(language.gettext, HEADINGS.values()), strict=True))
+    headings = {"arks": "ARKs", **family_headings, "share_works": language.gettext("share")}
     return naan_table(overviews.NAANS.table(frames), headings, MOST_NAANS, language)
 
 
-def naan_table(naans: pd.DataFrame, headings: Mapping[str, str], most: int, language: Language) -> Table:
-    """Return the first *most* NAANs of a table, with the columns that *headings* names."""
+def naan_table(naans: pd.DataFrame, headings: Mapping[str, str], row_limit: int, language: Language) -> Table:
+    """Return the first *row_limit* rows of *naans* as a table; *headings* maps a column to its heading.
+
+    A last row has the number of NAANs that are left out.
+    """
     title = language.gettext("ARKs by organization")
     table = Table(title=title, title_justify="left", box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
     table.add_column("NAAN", no_wrap=True)
     table.add_column(language.gettext("organization"))
     for heading in headings.values():
         table.add_column(heading, justify="right", no_wrap=True)
-    kinds = {column.name: column.type for column in overviews.NAANS.columns}
-    for naan, organization, *numbers in rows_of(naans.head(most)[["naan", "organization", *headings]]):
-        words = (Text(escape_invisible(text or ""), no_wrap=True, overflow="ellipsis") for text in (naan, organization))
-        shown = (language.format_cell(number, kinds[name]) for name, number in zip(headings, numbers, strict=True))
-        table.add_row(*words, *shown)
-    rest = len(naans) - most
-    if rest > 0:
-        table.add_row("", language.ngettext("and {number} more", "and {number} more", rest))
+    column_types = {column.name: column.type for column in overviews.NAANS.columns}
+    for naan, organization, *numbers in rows_of(naans.head(row_limit)[["naan", "organization", *headings]]):
+        name_cells = (
+            Text(escape_invisible(text or ""), no_wrap=True, overflow="ellipsis") for text in (naan, organization)
+        )
+        number_cells = (
+            language.format_cell(number, column_types[name]) for name, number in zip(headings, numbers, strict=True)
+        )
+        table.add_row(*name_cells, *number_cells)
+    hidden_count = len(naans) - row_limit
+    if hidden_count > 0:
+        table.add_row("", language.ngettext("and {number} more", "and {number} more", hidden_count))
     return table
 
 

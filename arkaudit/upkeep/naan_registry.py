@@ -14,7 +14,7 @@ from rich.text import Text
 
 from arkaudit.configuration.config import Config
 from arkaudit.output.exits import EXIT_FINDING, end, say
-from arkaudit.output.output_rows import print_whole, write_jsonl
+from arkaudit.output.output_rows import print_table, write_jsonl
 from crawler.model.registry import cache_folder, load_registry
 from crawler.spiders.seeds import Seeds
 from extractors.model.ark import Ark
@@ -73,7 +73,7 @@ def show(asked: str, form: str) -> None:
         table.add_column(overflow="fold")
         for heading, text in _lines(row):
             table.add_row(heading, Text(escape_invisible(text)))
-        print_whole(table)
+        print_table(table)
     if not row["recorded"]:
         advice = "; run arkaudit registry update to fetch the whole registry"
         more = "" if registry.is_whole else advice

@@ -217,7 +217,7 @@ def answers(
             with record_end(store, run_id, faults), RunProgress() as progress:
                 urls = {probe.request_url for probe in test.probes if probe.question is Question.OBJECT}
                 left = urls - Frontier(store, run_id, ConformanceSpider.name).settled_forms()
-                progress.stage("ARKs", len(urls), done=len(urls) - len(left), urls=left)
+                progress.stage("ARKs", len(urls), done_count=len(urls) - len(left), urls=left)
 
                 def other_form() -> dict[str, Any]:
                     return given | {"probes": test.in_other_form(store.observations(run_id))}

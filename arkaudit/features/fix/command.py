@@ -85,7 +85,7 @@ def fix(
         raise UserMistake(f"only files can be corrected, not {seeds.urls[0]}")
     files = list({path.parent.resolve() / path.name: path for path in seeds.files}.values())
     if patch is not None:
-        rows.require_place(patch)
+        rows.require_folder(patch)
         if patch.exists() and any(path.exists() and path.samefile(patch) for path in files):
             raise UserMistake(f"{patch} is one of the files to correct; choose another name for the patch")
     checks = None

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator
 
-from arkaudit.configuration.setting_values import FilePath, http_page, printable, resolver_url, taken_by, with_extra
+from arkaudit.configuration.setting_values import FilePath, checked_by, http_page, printable, resolver_url, with_extra
 from arkaudit.configuration.settings import Section
 from arkaudit.features.identity.signing import RequestSigner, read_key
 
@@ -26,7 +26,7 @@ def _key_file(path: Path) -> None:
 class Identity(Section):
     """Options for signed requests, which let hosts verify the sender (RFC 9421, Web Bot Auth)."""
 
-    key: Annotated[FilePath, taken_by(_key_file)]
+    key: Annotated[FilePath, checked_by(_key_file)]
     """Made by `arkaudit identity new`; needs the extra `identity`."""
     agent: Annotated[str, AfterValidator(_directory_url)]
     """Where hosts find its public key."""

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Annotated
 
-from arkaudit.configuration.setting_values import taken_by, with_extra
+from arkaudit.configuration.setting_values import checked_by, with_extra
 from arkaudit.configuration.settings import Section, setting
 from arkaudit.features.living_issue.address import IssueAddress
 from arkaudit.hooks import Channel
@@ -19,7 +19,7 @@ def _issue_address(text: str) -> IssueAddress:
 class IssueNotice(Section):
     """Options for the issue about failing ARKs."""
 
-    issue: Annotated[str, taken_by(_issue_address)] | None = setting(
+    issue: Annotated[str, checked_by(_issue_address)] | None = setting(
         None, "Keep an issue about failing ARKs there, e.g. github:owner/repo.", "--issue", metavar="SERVICE:REPOSITORY"
     )
 

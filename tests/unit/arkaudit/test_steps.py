@@ -40,7 +40,7 @@ def test_every_question_has_words_and_every_answer_a_meaning() -> None:
 def test_further_attempts_and_readings_are_named() -> None:
     again = Step.from_observation(observation(Q.OBJECT, {"chain": [503], "attempt": 2}))
     assert again.asked == "We asked r.example for the object, once more: the failure may be temporary (attempt 2)."
-    other = Step.from_observation(observation(Q.OBJECT, {"text": "Map"}, URL + "y"), is_for_another=True)
+    other = Step.from_observation(observation(Q.OBJECT, {"text": "Map"}, URL + "y"), is_other_reading=True)
     assert other.asked == "We asked r.example for ark:12x45/x5y, which may have been meant."
 
 
