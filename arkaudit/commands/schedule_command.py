@@ -178,7 +178,7 @@ class Runs:
     def run(self, name: str, due: Due) -> int:
         """Run the audit *name* in a child process, and return its exit code: negative for a signal that ended it."""
         command = [*OWN_PROCESS, "run", "-c", str(self._config_file), "--audit", name]
-        resumed_words = ", resumed" if due.resumes else ""
+        resumed_words = ", resumed" if due.is_resumption else ""
         if self.ended.is_set():
             return EXIT_INTERRUPTED
         begun_s = time.monotonic()

@@ -32,9 +32,9 @@ FOLDER = ".arkaudit"
 _MOST_BYTES = 2**16
 _LEEWAY = timedelta(minutes=1)
 #: Seconds to wait for a lock that another process only probes.
-_PROBING_S = 1.0
+_LOCK_WAIT_S = 1.0
 #: Exit codes of finished runs. 2 is a mistake that another attempt would repeat.
-_ENDED = frozenset({0, 1, 2})
+_FINAL_CODES = frozenset({0, 1, 2})
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,22 +42,22 @@ class LastRun:
     """The last run of a named audit."""
 
     started: datetime
-    """Its start; of an audit that never ran, the first look at its schedule."""
+    """The start of the run; for an audit that never ran, the time when its schedule was first read."""
     due: datetime | None = None
-    """The moment of the schedule; None for a manual run."""
+    """The scheduled time of the run; None for a manual run."""
     ended: datetime | None = None
     exit_code: int | None = None
     attempts: int = 0
-    """Runs for this moment, one after the other, with this one; 0 if the audit never ran."""
+    """Number of successive runs for the same scheduled time, with this run; 0 if the audit never ran."""
 
     @property
     def is_unfinished(self) -> bool:
         """True if the run needs a further attempt."""
-        return self.attempts > 0 and (self.ended is None or self.exit_code not in _ENDED)
+        return self.attempts > 0 and (self.ended is None or self.exit_code not in _FINAL_CODES)
 
     @classmethod
     def parse(cls, data: bytes) -> LastRun:
-        """Return the run in a file. Raises ValueError.
+        """Return the run in *data*, the content of a file made by `dump`. Raises ValueError.
 
         >>> LastRun.parse(b'{"started": []}')
         Traceback (most recent call last):
@@ -70,38 +70,38 @@ class LastRun:
                 for name in ("started", "due", "ended")
             )
             run = cls(started, due, ended, values["exit_code"], values["attempts"])
-            is_sound = isinstance(started, datetime) and type(run.attempts) is int
+            is_valid = isinstance(started, datetime) and type(run.attempts) is int
         except (ValueError, TypeError, KeyError, OverflowError, RecursionError):
-            is_sound = False
-        if not is_sound or type(run.exit_code) not in (int, type(None)):
+            is_valid = False
+        if not is_valid or type(run.exit_code) not in (int, type(None)):
             raise ValueError("it holds no run")
         return run
 
     def dump(self) -> bytes:
-        """Return the content of the file."""
+        """Return the run as JSON, the content of the file."""
         return json.dumps(asdict(self), default=datetime.isoformat, indent=1).encode()
 
     def without_future_times(self, now: datetime) -> LastRun:
         """Return the run with times in the future (beyond clock differences) set to *now*."""
         started, due, ended = (
-            now if at is not None and at > now + _LEEWAY else at for at in (self.started, self.due, self.ended)
+            now if time is not None and time > now + _LEEWAY else time for time in (self.started, self.due, self.ended)
         )
         return replace(self, started=started or now, due=due, ended=ended)
 
 
 @dataclass(frozen=True, slots=True)
 class Due:
-    """The moment of the schedule for which an audit has to run now."""
+    """The scheduled time for which an audit has to run now."""
 
     moment: datetime
-    resumes: bool = False
-    """True if an earlier run for this moment is unfinished."""
+    is_resumption: bool = False
+    """True if an earlier run for the same time is unfinished."""
 
 
-def due_now(schedule: Schedule, last: LastRun, now: datetime) -> Due | None:
-    """Return the moment for which an idle audit is due *now*, or None.
+def due_now(schedule: Schedule, last_run: LastRun, now: datetime) -> Due | None:
+    """Return the scheduled time for which an audit that is not running is due *now*, or None.
 
-    One run makes up for all missed moments. An unfinished run is attempted again first: at once, then with pauses,
+    One run makes up for all missed times. An unfinished run is attempted again first: at once, then with pauses,
     `MOST_ATTEMPTS` times in all.
 
     >>> day = lambda day, hour=0: datetime(2026, 3, day, hour, tzinfo=UTC)
@@ -109,15 +109,15 @@ def due_now(schedule: Schedule, last: LastRun, now: datetime) -> Due | None:
     4
     >>> due_now(Schedule("0 3 * * *"), LastRun(day(4, 3), day(4, 3), day(4, 5), 0, 1), day(4, 12))
     """
-    is_patient = now >= last.started + BETWEEN_ATTEMPTS * (last.attempts - 1)
-    if last.is_unfinished and last.attempts < MOST_ATTEMPTS and is_patient:
-        return Due(last.due or last.started, resumes=True)
+    has_waited = now >= last_run.started + BETWEEN_ATTEMPTS * (last_run.attempts - 1)
+    if last_run.is_unfinished and last_run.attempts < MOST_ATTEMPTS and has_waited:
+        return Due(last_run.due or last_run.started, is_resumption=True)
     moment = schedule.last_until(now)
-    return Due(moment, resumes=last.is_unfinished) if moment > last.started else None
+    return Due(moment, is_resumption=last_run.is_unfinished) if moment > last_run.started else None
 
 
 class AuditRunning(UserMistake):
-    """Raised for an audit that is running already, or has run for the same moment."""
+    """Raised for an audit that is running already, or has run for the same scheduled time."""
 
 
 class LastRunFile:
@@ -130,22 +130,22 @@ class LastRunFile:
         self._lock = FileLock(folder / f"{name}.lock")
 
     def read(self, now: datetime) -> LastRun:
-        """Return the last run; for an audit without one, record the first look at its schedule *now*.
+        """Return the last run; for an audit that never ran, record that its schedule was first read *now*.
 
         Times after *now* are corrected, with a warning. Raises `UserMistake` for an unreadable file, which stays
         unchanged.
         """
-        stored = self._load()
-        last = (stored or LastRun(now)).without_future_times(now)
-        if last != stored:
-            self._write(last)
-            if stored is not None:
-                words = "had times in the future, which were set to now"
-                say(f"{self.name}: {self._file} {words}", level=logging.WARNING)
-        return last
+        stored_run = self._load()
+        last_run = (stored_run or LastRun(now)).without_future_times(now)
+        if last_run != stored_run:
+            self._write(last_run)
+            if stored_run is not None:
+                problem = "had times in the future, which were set to now"
+                say(f"{self.name}: {self._file} {problem}", level=logging.WARNING)
+        return last_run
 
     def is_running(self) -> bool:
-        """Return True if a run of this audit is under way in any process."""
+        """Return True if another process or this one runs the audit."""
         if not is_folder(self._folder):
             return False
         try:
@@ -155,7 +155,10 @@ class LastRunFile:
             return True
 
     def _acquire(self, patience_s: float) -> AbstractContextManager[object]:
-        """Take the lock. Raises Timeout, or `UserMistake` if the lock file can't be used."""
+        """Take the lock within *patience_s* seconds, and return it as a context manager that releases it.
+
+        Raises Timeout, or `UserMistake` if the lock file can't be used.
+        """
         try:
             return self._lock.acquire(timeout=patience_s)
         # Timeout is an OSError.
@@ -168,30 +171,33 @@ class LastRunFile:
 
     @contextmanager
     def turn(self, *, due: datetime | None) -> Iterator[None]:
-        """Hold the lock during a run, and record its end. Raises `AuditRunning`, and exceptions of the run."""
+        """Hold the lock during the ``with`` block, a run for the scheduled time *due*, and record its start and end.
+
+        Raises `AuditRunning`, and exceptions of the block.
+        """
         self._make_folder()
         try:
             # `is_running` of another process may hold it for a moment.
-            lock = self._acquire(_PROBING_S)
+            lock = self._acquire(_LOCK_WAIT_S)
         except Timeout:
             raise AuditRunning(f"the audit {self.name} is running already") from None
         with lock:
             now = _now()
-            last = self.read(now)
-            if due is not None and last.attempts and due <= last.started and not last.is_unfinished:
+            last_run = self.read(now)
+            if due is not None and last_run.attempts and due <= last_run.started and not last_run.is_unfinished:
                 raise AuditRunning(f"the audit {self.name} has run for {due:%Y-%m-%d %H:%M} UTC already")
-            attempts = last.attempts + 1 if last.is_unfinished and last.due == due else 1
+            attempts = last_run.attempts + 1 if last_run.is_unfinished and last_run.due == due else 1
             run = LastRun(now, due, attempts=attempts)
             self._write(run)
-            code: int | None = None
+            exit_code: int | None = None
             try:
                 yield
-                code = 0
-            except BaseException as ending:
-                code = code_of(ending)
+                exit_code = 0
+            except BaseException as exception:
+                exit_code = code_of(exception)
                 raise
             finally:
-                self._write(replace(run, ended=_now(), exit_code=code))
+                self._write(replace(run, ended=_now(), exit_code=exit_code))
 
     def _make_folder(self) -> None:
         try:
@@ -210,23 +216,23 @@ class LastRunFile:
             with self._file.open("rb") as file:
                 return LastRun.parse(file.read(_MOST_BYTES))
         except (OSError, ValueError) as problem:
-            words = f"can't be read: {problem}; remove it, and the audit waits for its next time"
-            raise UserMistake(f"the last run in {self._file} {words}") from None
+            reason = f"can't be read: {problem}; remove it, and the audit waits for its next time"
+            raise UserMistake(f"the last run in {self._file} {reason}") from None
 
     def _write(self, run: LastRun) -> None:
-        """Replace the file atomically, for readers at the same time. On a full disk, only print a warning.
+        """Replace the file atomically, because others may be reading it. On a full disk, only print a warning.
 
-        The store of the run names the full disk then, and the run ends with the exit code for it.
+        The store of the run then fails with the error and the exit code for a full disk. Raises `UserMistake`.
         """
         self._make_folder()
         try:
             with durable_file(self._file) as file:
                 file.write(run.dump())
         except OSError as problem:
-            words = f"the last run can't be recorded in {self._file}: {problem.strerror}"
+            message = f"the last run can't be recorded in {self._file}: {problem.strerror}"
             if problem.errno not in DISK_ERRORS:
-                raise UserMistake(words) from None
-            say(words, level=logging.WARNING)
+                raise UserMistake(message) from None
+            say(message, level=logging.WARNING)
 
 
 def _now() -> datetime:

@@ -35,37 +35,40 @@ def update_copy(source: str | None, config: Config) -> None:
     """
     from crawler.registry_update import REGISTRY_URL, update
 
-    named = source or REGISTRY_URL
-    if is_folder(Path(named)):
-        raise UserMistake(f"{named!r} is a folder, not a file of the registry")
-    seeds = Seeds.parse([named])
-    path = seeds.urls[0] if seeds.urls else seeds.files[0]
+    place = source or REGISTRY_URL
+    if is_folder(Path(place)):
+        raise UserMistake(f"{place!r} is a folder, not a file of the registry")
+    seeds = Seeds.parse([place])
+    registry_place = seeds.urls[0] if seeds.urls else seeds.files[0]
     try:
-        done = update(path, cache_folder(), now=datetime.now(UTC), settings=config.settings())
-    except NotARegistry as refused:
-        if isinstance(path, Path):
-            raise UserMistake(str(refused)) from None
-        end(EXIT_UNFINISHED, f"{refused}; the copy in the cache is unchanged")
-    naans = {entry.naan for entry in done.registry.entries if entry.naan}
-    shoulders = sum(bool(entry.shoulder) for entry in done.registry.entries)
-    faulty = sum(bool(entry.faults) for entry in done.registry.entries)
-    news = "a new copy" if done.changed else "no change"
-    counts = f"{len(naans)} NAANs, {shoulders} shoulders, {faulty} records with faults"
-    say(f"{news} of {_known_from(done.registry)}: {counts}")
-    say(f"the copy is at {done.path}")
+        update_result = update(registry_place, cache_folder(), now=datetime.now(UTC), settings=config.settings())
+    except NotARegistry as problem:
+        if isinstance(registry_place, Path):
+            raise UserMistake(str(problem)) from None
+        end(EXIT_UNFINISHED, f"{problem}; the copy in the cache is unchanged")
+    naans = {entry.naan for entry in update_result.registry.entries if entry.naan}
+    shoulder_count = sum(bool(entry.shoulder) for entry in update_result.registry.entries)
+    faulty_count = sum(bool(entry.faults) for entry in update_result.registry.entries)
+    result_words = "a new copy" if update_result.changed else "no change"
+    count_words = f"{len(naans)} NAANs, {shoulder_count} shoulders, {faulty_count} records with faults"
+    say(f"{result_words} of {_registry_words(update_result.registry)}: {count_words}")
+    say(f"the copy is at {update_result.path}")
 
 
-def show(asked: str, form: str) -> None:
-    """Print the registry's entry for *asked*, or exit with 1 if there is none. Raises `UserMistake`."""
+def show(query: str, output_format: str) -> None:
+    """Print the registry's entry for *query*, a NAAN, a NAAN with a shoulder, or an ARK, as ``table`` or ``json``.
+
+    Exits with 1 if there is none. Raises `UserMistake` for another text.
+    """
     try:
-        naan, name = naan_and_name(asked)
+        naan, name = naan_and_name(query)
     except NotAnArk:
-        raise UserMistake(f"{asked!r} is neither a NAAN nor an ARK") from None
+        raise UserMistake(f"{query!r} is neither a NAAN nor an ARK") from None
     registry = load_registry()
     if registry.warning:
         say(registry.warning)
-    row = _row(asked, naan, name, registry, now=datetime.now(UTC))
-    if form == "json":
+    row = _row(query, naan, name, registry, now=datetime.now(UTC))
+    if output_format == "json":
         write_jsonl([row], sys.stdout)
     elif row["recorded"]:
         table = Table(show_header=False, highlight=False)
@@ -75,28 +78,27 @@ def show(asked: str, form: str) -> None:
             table.add_row(heading, Text(escape_invisible(text)))
         print_table(table)
     if not row["recorded"]:
-        advice = "; run arkaudit registry update to fetch the whole registry"
-        more = "" if registry.is_whole else advice
-        say(f"NAAN {naan} is not in {_known_from(registry)}{more}")
+        advice = "" if registry.is_whole else "; run arkaudit registry update to fetch the whole registry"
+        say(f"NAAN {naan} is not in {_registry_words(registry)}{advice}")
         sys.exit(EXIT_FINDING)
 
 
-def _row(asked: str, naan: str, name: str, registry: Registry, *, now: datetime) -> dict[str, Any]:
-    """Return the registry's data about a NAAN and name as JSON values."""
+def _row(query: str, naan: str, name: str, registry: Registry, *, now: datetime) -> dict[str, Any]:
+    """Return the registry's entry for *naan*, or for the shoulder of *name*, as JSON values."""
     ark = Ark.parse(f"ark:{naan}/{name}") if name else None
-    recorded = registry.entry(ark or naan)
-    entry = recorded or RegistryEntry(naan)
-    shared = SHARED_NAANS.get(naan)
-    as_of = registry.dated or registry.fetched_at
+    recorded_entry = registry.entry(ark or naan)
+    entry = recorded_entry or RegistryEntry(naan)
+    shared_naan = SHARED_NAANS.get(naan)
+    copy_time = registry.dated or registry.fetched_at
     return {
-        "asked": asked,
-        "recorded": recorded is not None,
+        "asked": query,
+        "recorded": recorded_entry is not None,
         "naan": naan,
         "shoulder": entry.shoulder or None,
         "organization": entry.organization,
         "native_name": entry.native_name,
         "acronym": entry.acronym,
-        "shared_for": shared.purpose if shared else None,
+        "shared_for": shared_naan.purpose if shared_naan else None,
         "since": entry.since.isoformat() if entry.since else None,
         "where": entry.where,
         "targets": [
@@ -111,13 +113,13 @@ def _row(asked: str, naan: str, name: str, registry: Registry, *, now: datetime)
             "source": registry.source,
             "dated": registry.dated.isoformat() if registry.dated else None,
             "checked_at": registry.fetched_at.isoformat(timespec="seconds") if registry.fetched_at else None,
-            "age_days": max(0, (now - as_of).days) if as_of else None,
+            "age_days": max(0, (now - copy_time).days) if copy_time else None,
         },
     }
 
 
 def _lines(row: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield the headings and texts of known data."""
+    """Yield headings and texts of a table from the result of `_row`, without missing values."""
     policy, registry = row["policy"], row["registry"]
     yield "NAAN", row["naan"]
     if row["shoulder"]:
@@ -128,22 +130,22 @@ def _lines(row: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         if row[key]:
             yield heading, row[key]
     for target in row["targets"]:
-        by = f" ({target['status']})" if target["status"] else ""
-        yield "resolves to", target["template"] + by
+        status_words = f" ({target['status']})" if target["status"] else ""
+        yield "resolves to", target["template"] + status_words
     if row["leads_to"]:
         yield "this ARK leads to", row["leads_to"]
     practices = [PRACTICES.get(practice, practice) for practice in policy["practices"]]
-    if promised := [text for text in (*practices, policy["url"]) if text]:
-        yield "policy", "; ".join(promised)
+    if policy_texts := [text for text in (*practices, policy["url"]) if text]:
+        yield "policy", "; ".join(policy_texts)
     if row["shoulders"]:
         yield "shoulders", f"{len(row['shoulders'])}: {', '.join(row['shoulders'])}"
     for fault in row["faults"]:
         yield "fault in the record", fault
-    age = f", {registry['age_days']} days old" if registry["age_days"] is not None else ""
-    checked = f", asked {registry['checked_at'][:10]}" if registry["checked_at"] else ""
-    dated = f", of {registry['dated'][:10]}" if registry["dated"] else ""
-    yield "known from", f"{registry['source']}{dated}{age}{checked}"
+    age_words = f", {registry['age_days']} days old" if registry["age_days"] is not None else ""
+    check_words = f", asked {registry['checked_at'][:10]}" if registry["checked_at"] else ""
+    date_words = f", of {registry['dated'][:10]}" if registry["dated"] else ""
+    yield "known from", f"{registry['source']}{date_words}{age_words}{check_words}"
 
 
-def _known_from(registry: Registry) -> str:
+def _registry_words(registry: Registry) -> str:
     return f"{registry.title} ({registry.source})" if registry.is_whole else registry.title

@@ -69,35 +69,35 @@ def conform(
     """  # fmt: skip
     from arkaudit.features.conform.probing import ComparisonTest, answers, conformance_test, with_own_resolver
     from arkaudit.features.conform.report import COMPARISON_FORMATS, FORMATS, ConformanceReport
-    from arkaudit.features.conform.requirements import compare, results, why_nothing_compared
+    from arkaudit.features.conform.requirements import compare, no_comparison_reason, results
 
     if old is not None and (form not in COMPARISON_FORMATS or gone or sections or own):
         raise UserMistake("--against compares working ARKs, as text or json, without --gone, --only and --own")
     config = config_of(config_file, {**options, "resolver": tested})
     config = with_own_resolver(config, tested) if own else config
-    named = [*arks, *lines_of(from_file).values()]
-    comparison = ComparisonTest.parse(tested, old, named) if old is not None else None
-    test = comparison or conformance_test(tested, named, gone, sections, is_own=own)
+    ark_texts = [*arks, *lines_of(from_file).values()]
+    comparison = ComparisonTest.parse(tested, old, ark_texts) if old is not None else None
+    test = comparison or conformance_test(tested, ark_texts, gone, sections, is_own=own)
     if dry_run:
         for probe in test.probes:
             headers = "".join(f" {name}: {value}" for name, value in probe.headers.items())
             click.echo(f"{probe.question.value}: {probe.method} {probe.url}{headers}")
         return
-    unanswered = None
+    no_answer_reason = None
     with answers(test, config, store_file, resume=resume) as observations:
         if comparison is not None:
-            compared = compare(observations, comparison.arks, old=comparison.old, new=tested)
-            text = COMPARISON_FORMATS[form](compared, comparison.old, tested)
-            is_amiss = any(row.is_difference for row in compared)
-            unanswered = why_nothing_compared(compared)
+            comparisons = compare(observations, comparison.arks, old=comparison.old, new=tested)
+            text = COMPARISON_FORMATS[form](comparisons, comparison.old, tested)
+            is_failing = any(row.is_difference for row in comparisons)
+            no_answer_reason = no_comparison_reason(comparisons)
         else:
             report = ConformanceReport(tested, list(results(observations, sections)))
-            text, is_amiss = FORMATS[form](report), report.fails
-            unanswered = report.no_answer_reason
+            text, is_failing = FORMATS[form](report), report.is_failing
+            no_answer_reason = report.no_answer_reason
     # A table without an answer would hide the reason; programs still get their document.
-    if unanswered is None or form != "text":
+    if no_answer_reason is None or form != "text":
         click.echo(text, nl=False)
-    if unanswered is not None:
-        end(EXIT_UNFINISHED, f"nothing could be tested: {unanswered}")
-    if fail and is_amiss:
+    if no_answer_reason is not None:
+        end(EXIT_UNFINISHED, f"nothing could be tested: {no_answer_reason}")
+    if fail and is_failing:
         sys.exit(EXIT_FINDING)

@@ -39,7 +39,7 @@ ARKS_AT_A_TIME = 20
 
 
 class ConformanceSpider(AuditSpider):
-    """Sends the probes of each ARK on its frontier, except those with an answer in the store."""
+    """Sends the probes of each ARK, except those with a final answer in the store."""
 
     name = "conformance"
     exported = Observation
@@ -50,41 +50,41 @@ class ConformanceSpider(AuditSpider):
         """The probes of each ARK, by the URL that requests it."""
         for probe in probes:
             self._probes.setdefault(probe.request_url, []).append(probe)
-        self._open: dict[str, int] = {}
+        self._open_count: dict[str, int] = {}
         """The number of open probes of each ARK."""
-        self.frontier.add(CrawlRequest.to_ark(asked[0].ark, url) for url, asked in self._probes.items())
+        self.frontier.add(CrawlRequest.to_ark(ark_probes[0].ark, url) for url, ark_probes in self._probes.items())
 
     async def begin(self) -> AsyncIterator[Request]:
         async for entry in self.feed.entries():
             url = entry.crawl_request.url
-            last = {answer.question: answer for answer in self.store.observations_at(self.run_id, url)}
-            left = [(probe, last.get(probe.question)) for probe in self._probes.get(url, ())]
-            left = [pair for pair in left if self._wait_s(*pair) is not None]
-            self._open[url] = len(left)
-            for probe, after in left:
-                yield self._request(probe, after)
-            if not left:
+            last_answers = {answer.question: answer for answer in self.store.observations_at(self.run_id, url)}
+            open_probes = [(probe, last_answers.get(probe.question)) for probe in self._probes.get(url, ())]
+            open_probes = [pair for pair in open_probes if self._wait_s(*pair) is not None]
+            self._open_count[url] = len(open_probes)
+            for probe, last_answer in open_probes:
+                yield self._request(probe, last_answer)
+            if not open_probes:
                 self.recorder.add(SettledEntry(self.name, entry.crawl_request.canonical))
 
-    def _wait_s(self, probe: Probe, last: Observation | None) -> float | None:
-        """Return the seconds to wait before a probe is repeated or gets its next name, or None if it is done."""
-        if last is None:
+    def _wait_s(self, probe: Probe, last_answer: Observation | None) -> float | None:
+        """Return the seconds before the next attempt or the next name of a probe, or None if no request is left."""
+        if last_answer is None:
             return 0.0
         if probe.times == 1:
-            return attempt_wait_s(last, self.patience)
-        is_refused = last.status is None or last.status in PASSING_STATUSES
-        return None if is_refused or last.attempt >= probe.times else 0.0
+            return attempt_wait_s(last_answer, self.patience)
+        is_refused = last_answer.status is None or last_answer.status in PASSING_STATUSES
+        return None if is_refused or last_answer.attempt >= probe.times else 0.0
 
-    def _request(self, probe: Probe, after: Observation | None = None, wait_s: float = 0.0) -> Request:
-        url = probe.url if after is None or probe.times == 1 else f"{probe.url}{after.attempt}"
-        ask = QuestionToSend(probe.ark, probe.request_url, probe.question, url, after, wait_s)
+    def _request(self, probe: Probe, last_answer: Observation | None = None, wait_s: float = 0.0) -> Request:
+        url = probe.url if last_answer is None or probe.times == 1 else f"{probe.url}{last_answer.attempt}"
+        question = QuestionToSend(probe.ark, probe.request_url, probe.question, url, last_answer, wait_s)
         return Request(
-            sendable(ask.url),
+            sendable(question.url),
             method=probe.method,
             headers=dict(probe.headers),
             callback=self.handle_answer,
             errback=self.handle_failure,
-            cb_kwargs={"ask": ask, "probe": probe},
+            cb_kwargs={"ask": question, "probe": probe},
             dont_filter=True,
             meta={"verbatim_url": True, "text_only": True, "body_limit": self.settings.getint("ARKAUDIT_BODY_LIMIT")},
         )
@@ -101,8 +101,8 @@ class ConformanceSpider(AuditSpider):
         if wait_s is not None:
             self.ask_later(self._request(probe, observation, wait_s), wait_s)
             return
-        self._open[ask.request_url] -= 1
-        if not self._open[ask.request_url]:
+        self._open_count[ask.request_url] -= 1
+        if not self._open_count[ask.request_url]:
             self.recorder.add(SettledEntry(self.name, ask.request_url))
 
 
@@ -111,50 +111,56 @@ class ConformanceTest:
     """The probes of a conformance test."""
 
     seeds: tuple[str, ...]
-    """The test's identity: a command with the same seeds resumes it."""
+    """The identity of the test: a command with the same seeds resumes its run."""
     probes: tuple[Probe, ...]
     resolver: str = ""
     questions: frozenset[Question] = frozenset()
 
     def in_other_form(self, observations: Iterable[Observation]) -> list[Probe]:
-        """Return the probes of ARKs that the resolver knows only with the other form of the label."""
-        last = {(answer.request_url, answer.question): AnswerFacts.from_observation(answer) for answer in observations}
-        again: list[Probe] = []
-        for (url, question), answer in last.items():
-            relabeled = last.get((url, Question.OTHER_LABEL))
+        """Return the probes, with the other form of the label, of ARKs that the resolver resolves only in this form."""
+        facts_by_question = {
+            (answer.request_url, answer.question): AnswerFacts.from_observation(answer) for answer in observations
+        }
+        repeated_probes: list[Probe] = []
+        for (url, question), answer in facts_by_question.items():
+            relabeled = facts_by_question.get((url, Question.OTHER_LABEL))
             if question is Question.OBJECT and not answer.is_reached and relabeled is not None and relabeled.is_reached:
-                named = NamedArk(answer.ark, relabeled.asked_url.removeprefix(resolver_of(url)))
-                again += (probe for probe in probes(self.resolver, named) if probe.question in self.questions)
-        return again
+                written_ark = NamedArk(answer.ark, relabeled.asked_url.removeprefix(resolver_of(url)))
+                repeated_probes += (
+                    probe for probe in probes(self.resolver, written_ark) if probe.question in self.questions
+                )
+        return repeated_probes
 
 
 def conformance_test(
-    resolver: str, named: Iterable[str], gone: Iterable[str], only: Sequence[str], *, is_own: bool
+    resolver: str, ark_texts: Iterable[str], gone_texts: Iterable[str], sections: Sequence[str], *, is_own: bool
 ) -> ConformanceTest:
-    """Return the test of a resolver by working ARKs (*named*) and ARKs whose objects are *gone*.
+    """Return the test of a resolver by working ARKs (*ark_texts*) and by ARKs whose objects are gone (*gone_texts*).
 
-    *only* limits it to sections of the specification. If *is_own*, the resolver is the user's own,
-    and gets a hundred more names after the first ARK. Raises `UserMistake`.
+    *sections*, if not empty, are the sections of the specification to test. If *is_own*, the resolver is the user's
+    own, and gets `NAMES_A_MINUTE` more names after the first ARK. Raises `UserMistake`.
     """
-    for section in only:
+    for section in sections:
         if not any(requirement.is_in(section) for requirement in requirements()):
-            numbers = (requirement.number.partition("/")[0] for requirement in requirements())
-            raise UserMistake(f"there is no section {section}; choose from {', '.join(dict.fromkeys(numbers))}")
-    arks, gone_arks = _arks(named), _arks(gone)
+            section_numbers = (requirement.number.partition("/")[0] for requirement in requirements())
+            raise UserMistake(f"there is no section {section}; choose from {', '.join(dict.fromkeys(section_numbers))}")
+    arks, gone_arks = _arks(ark_texts), _arks(gone_texts)
     if not arks and not gone_arks:
         raise UserMistake("name a working ARK of the resolver by --ark or --from")
-    questions = questions_of(only) | {Question.OBJECT, Question.OTHER_LABEL}
-    asked = [probe for at, ark in enumerate(arks) for probe in probes(resolver, ark, is_own=is_own and at == 0)]
-    asked += [probe for ark in gone_arks for probe in probes(resolver, ark, is_gone=True)]
+    questions = questions_of(sections) | {Question.OBJECT, Question.OTHER_LABEL}
+    all_probes = [
+        probe for index, ark in enumerate(arks) for probe in probes(resolver, ark, is_own=is_own and index == 0)
+    ]
+    all_probes += [probe for ark in gone_arks for probe in probes(resolver, ark, is_gone=True)]
     return ConformanceTest(
         (
             resolver,
             fingerprint([ark.written for ark in arks]),
             *(f"gone {ark.written}" for ark in gone_arks),
-            *only,
+            *sections,
             *(["own"] if is_own else []),
         ),
-        tuple(probe for probe in asked if probe.question in questions or probe.question is Question.TOMBSTONE),
+        tuple(probe for probe in all_probes if probe.question in questions or probe.question is Question.TOMBSTONE),
         resolver,
         questions,
     )
@@ -162,20 +168,20 @@ def conformance_test(
 
 @dataclass(frozen=True, slots=True)
 class ComparisonTest(ConformanceTest):
-    """A test that compares two resolvers."""
+    """A test that compares the answers of two resolvers for the same ARKs."""
 
     arks: tuple[NamedArk, ...] = ()
     old: str = ""
     new: str = ""
 
     @classmethod
-    def parse(cls, new: str, old: str, named: Iterable[str]) -> ComparisonTest:
-        """Return the comparison of two resolvers by ARKs. Raises `UserMistake`."""
+    def parse(cls, new: str, old: str, ark_texts: Iterable[str]) -> ComparisonTest:
+        """Return the comparison of the resolvers *new* and *old* by the ARKs in *ark_texts*. Raises `UserMistake`."""
         try:
             resolver_url(old)
         except ValueError as mistake:
             raise UserMistake(f"--against: {mistake}") from None
-        arks = _arks(named)
+        arks = _arks(ark_texts)
         if not arks:
             raise UserMistake("name the ARKs for the comparison by --ark or --from")
         seeds = (new, f"against {old}", fingerprint([ark.written for ark in arks]))
@@ -192,8 +198,8 @@ def _arks(texts: Iterable[str]) -> tuple[NamedArk, ...]:
             raise UserMistake(f"{text!r} {mention}")
         if mention.ark.is_skipped:
             raise UserMistake(f"{mention.ark} is an example or a test, which is never requested: name one of your own")
-        written = mention.repaired.removeprefix(mention.resolver or "")
-        arks.append(NamedArk(mention.ark, written))
+        written_ark = mention.repaired.removeprefix(mention.resolver or "")
+        arks.append(NamedArk(mention.ark, written_ark))
     return tuple(dict.fromkeys(arks))
 
 
@@ -201,34 +207,37 @@ def _arks(texts: Iterable[str]) -> tuple[NamedArk, ...]:
 def answers(
     test: ConformanceTest, config: Config, store_file: Path | None, *, resume: bool | None
 ) -> Iterator[Iterator[Observation]]:
-    """Send the probes of *test* that the store has no answer for, and give all answers.
+    """Send the probes of *test* without an answer in the store; the ``with`` block gets the answers to all probes.
 
     Raises `UserMistake`, `arkaudit.audits.audit.AuditInterrupted` and `crawler.store.StoreError`.
     """
-    with open_run("conform", test.seeds, config, store_file, resume=resume) as begun:
-        config, store, run_id = begun.config, begun.store, begun.finished_run_id
+    with open_run("conform", test.seeds, config, store_file, resume=resume) as opened_run:
+        config, store, run_id = opened_run.config, opened_run.store, opened_run.finished_run_id
         if run_id is None:
-            run_id = begin(config, store, "conform", test.seeds, begun.decision)
+            run_id = begin(config, store, "conform", test.seeds, opened_run.decision)
             hosts = {origin_of(probe.url) for probe in test.probes}
             if not config.network.only_routed and not all(map(config.owns, hosts)):
                 warn_if_anonymous(config)
-            given = {"store": store, "run_id": run_id, "probes": test.probes}
+            spider_arguments = {"store": store, "run_id": run_id, "probes": test.probes}
             faults = RunFaults()
             with record_end(store, run_id, faults), RunProgress() as progress:
                 urls = {probe.request_url for probe in test.probes if probe.question is Question.OBJECT}
-                left = urls - Frontier(store, run_id, ConformanceSpider.name).settled_forms()
-                progress.stage("ARKs", len(urls), done_count=len(urls) - len(left), urls=left)
+                open_urls = urls - Frontier(store, run_id, ConformanceSpider.name).settled_forms()
+                progress.stage("ARKs", len(urls), done_count=len(urls) - len(open_urls), urls=open_urls)
 
-                def other_form() -> dict[str, Any]:
-                    return given | {"probes": test.in_other_form(store.observations(run_id))}
+                def other_form_arguments() -> dict[str, Any]:
+                    return spider_arguments | {"probes": test.in_other_form(store.observations(run_id))}
 
-                stages = [SpiderStage(ConformanceSpider, lambda: given), SpiderStage(ConformanceSpider, other_form)]
+                stages = [
+                    SpiderStage(ConformanceSpider, lambda: spider_arguments),
+                    SpiderStage(ConformanceSpider, other_form_arguments),
+                ]
                 run_stages(stages, config.settings(), faults=faults, on_start=progress.watch)
         yield store.observations(run_id)
 
 
 def with_own_resolver(config: Config, resolver: str) -> Config:
-    """Return *config* with *resolver* as the user's own host, at the rate that the test needs."""
+    """Return *config* with the host of *resolver* as the user's own, at the rate that the test needs."""
     host = origin_of(resolver)
-    pace = models()["Host"](interval=min(config.politeness.delay, 60 / NAMES_A_MINUTE))
-    return config.model_copy(update={"hosts": {host: pace, **config.hosts}})
+    host_settings = models()["Host"](interval=min(config.politeness.delay, 60 / NAMES_A_MINUTE))
+    return config.model_copy(update={"hosts": {host: host_settings, **config.hosts}})

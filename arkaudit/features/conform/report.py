@@ -30,51 +30,51 @@ class ConformanceReport:
     @property
     def share(self) -> str:
         """Requirements met out of those that could be tested, as ``27/30``."""
-        met, tested = score(self.results)
-        return f"{met}/{tested}"
+        met_count, tested_count = score(self.results)
+        return f"{met_count}/{tested_count}"
 
     @property
     def share_words(self) -> str:
         """The share in words, as ``27 of 30 requirements met``."""
-        met, tested = score(self.results)
-        return f"{met} of {tested} requirements met"
+        met_count, tested_count = score(self.results)
+        return f"{met_count} of {tested_count} requirements met"
 
     @property
-    def fails(self) -> bool:
+    def is_failing(self) -> bool:
         """True if a mandatory requirement is not met."""
         return any(result.outcome is RequirementOutcome.FAILS for result in self.results)
 
     @property
     def no_answer_reason(self) -> str | None:
-        """The reason why the resolver answered no request at all or refused each, or None if it answered one."""
+        """The reason why the resolver answered no request or refused all; None if it answered any."""
         answers = [AnswerFacts.from_observation(answer) for result in self.results for answer in result.observations]
         if not answers or any(answer.is_answered and not answer.keeps_out for answer in answers):
             return None
-        first = next((answer for answer in answers if answer.is_answered), None)
-        if first is not None:
-            return f"{self.resolver} refused each request: answered {first.status} at {first.asked_url}"
+        refusal = next((answer for answer in answers if answer.is_answered), None)
+        if refusal is not None:
+            return f"{self.resolver} refused each request: answered {refusal.status} at {refusal.asked_url}"
         is_refused = answers[0].end is ChainEnd.REFUSED_ADDRESS
         hint = "; --allow-address lets it be asked" if is_refused else ""
         return f"{self.resolver} answered nothing: {answers[0].hops[-1].error or answers[0].end.value}{hint}"
 
     def sections(self) -> Iterator[tuple[str, list[RequirementResult]]]:
-        """Yield the results of each section with its title."""
+        """Yield the title of each section of the specification, and its results."""
         for title, results in groupby(self.results, lambda result: result.requirement.section):
             yield title, list(results)
 
 
 def as_text(report: ConformanceReport) -> str:
-    """Return one line per requirement, by section, then those that are not met together, each with its fix."""
+    """Return one line per requirement, by section, then all requirements that are not met, with ways to fix them."""
     return _render("conformance.txt.j2", report)
 
 
 def as_markdown(report: ConformanceReport) -> str:
-    """Return one table per section."""
+    """Return the results as Markdown, with one table per section."""
     return _render("conformance.md.j2", report)
 
 
 def as_page(report: ConformanceReport) -> str:
-    """Return an HTML page that can be published, with the requests for each result."""
+    """Return the results as an HTML page that can be published, with the requests for each result."""
     return _render("conformance.html.j2", report)
 
 
@@ -84,7 +84,7 @@ def _render(name: str, report: ConformanceReport) -> str:
 
 def as_json(report: ConformanceReport) -> str:
     """Return all results as JSON, with the requests for each outcome."""
-    met, tested = score(report.results)
+    met_count, tested_count = score(report.results)
     rows = [
         {
             "number": result.requirement.number,
@@ -100,7 +100,7 @@ def as_json(report: ConformanceReport) -> str:
         }
         for result in report.results
     ]
-    document = {"resolver": report.resolver, "met": met, "told": tested, "requirements": rows}
+    document = {"resolver": report.resolver, "met": met_count, "told": tested_count, "requirements": rows}
     return json_text(document)
 
 
@@ -109,43 +109,43 @@ def as_junit(report: ConformanceReport) -> str:
     root = ElementTree.Element("testsuites", {"name": f"ARK conformance of {report.resolver}"})
     for title, results in report.sections():
         suite = ElementTree.SubElement(root, "testsuite", {"name": title, "tests": str(len(results))})
-        counted = {"failures": RequirementOutcome.FAILS, "skipped": RequirementOutcome.NOT_APPLICABLE}
-        for kind, outcome in counted.items():
-            suite.set(kind, str(sum(result.outcome is outcome for result in results)))
+        outcome_by_attribute = {"failures": RequirementOutcome.FAILS, "skipped": RequirementOutcome.NOT_APPLICABLE}
+        for attribute, outcome in outcome_by_attribute.items():
+            suite.set(attribute, str(sum(result.outcome is outcome for result in results)))
         for result in results:
-            row, reasons = result.requirement, "; ".join(map(escape_invisible, result.reasons))
-            name = {"classname": row.number, "name": row.question, "time": "0"}
-            case = ElementTree.SubElement(suite, "testcase", name)
+            requirement, reasons = result.requirement, "; ".join(map(escape_invisible, result.reasons))
+            case_attributes = {"classname": requirement.number, "name": requirement.question, "time": "0"}
+            case = ElementTree.SubElement(suite, "testcase", case_attributes)
             if result.outcome is RequirementOutcome.FAILS:
-                fault = ElementTree.SubElement(case, "failure", {"message": row.failure})
-                fault.text = f"{reasons}\nTo fix it: {row.remedy}"
+                fault = ElementTree.SubElement(case, "failure", {"message": requirement.failure})
+                fault.text = f"{reasons}\nTo fix it: {requirement.remedy}"
             elif result.outcome is RequirementOutcome.WARNS:
-                ElementTree.SubElement(case, "system-out").text = f"{row.failure} {reasons}"
+                ElementTree.SubElement(case, "system-out").text = f"{requirement.failure} {reasons}"
             elif result.outcome is not RequirementOutcome.PASSES:
-                words = {"message": reasons or result.outcome.value}
-                ElementTree.SubElement(case, "skipped", words)
+                skip_attributes = {"message": reasons or result.outcome.value}
+                ElementTree.SubElement(case, "skipped", skip_attributes)
     return xml_text(root)
 
 
 # -- comparison of two resolvers
 
 
-def comparison_text(compared: Sequence[Comparison], old: str, new: str) -> str:
-    """Return one line per name that differs, and the number of names by kind of difference."""
+def comparison_text(comparisons: Sequence[Comparison], old: str, new: str) -> str:
+    """Return one line per ARK whose answers differ, and the number of ARKs by kind of difference."""
     lines = [
         f"{comparison.ark}  {comparison.subject}: {escape_invisible(comparison.old)} before, "
         f"{escape_invisible(comparison.new)} now"
-        for comparison in compared
+        for comparison in comparisons
         if comparison.subject != SAME
     ]
-    counts = Counter(comparison.subject for comparison in compared)
-    words = ", ".join(f"{count} {subject}" for subject, count in counts.most_common())
-    return "\n".join([*lines, f"{new} against {old}: {words}", ""])
+    counts = Counter(comparison.subject for comparison in comparisons)
+    count_words = ", ".join(f"{count} {subject}" for subject, count in counts.most_common())
+    return "\n".join([*lines, f"{new} against {old}: {count_words}", ""])
 
 
-def comparison_json(compared: Sequence[Comparison], old: str, new: str) -> str:
-    """Return one row per name; names that differ come first."""
-    rows = [{**asdict(comparison), "ark": str(comparison.ark)} for comparison in compared]
+def comparison_json(comparisons: Sequence[Comparison], old: str, new: str) -> str:
+    """Return the comparisons as JSON, with one object per ARK, in their order."""
+    rows = [{**asdict(comparison), "ark": str(comparison.ark)} for comparison in comparisons]
     return json_text({"old": old, "new": new, "names": rows})
 
 

@@ -41,7 +41,7 @@ class RequirementOutcome(StrEnum):
     WARNS = "warns"
     """A SHOULD is violated."""
     NOT_APPLICABLE = "not-applicable"
-    """It can't be tested here, or it is optional and not supported."""
+    """The requirement can't be tested by these ARKs, or is optional and not supported."""
     NOT_ASKED = "not-asked"
 
 
@@ -50,7 +50,7 @@ class Requirement:
     """One requirement of the suite."""
 
     number: str
-    """Its section, and its position there: ``3.2/1``."""
+    """The number of the section, and the position in it: ``3.2/1``."""
     section: str
     """The title of the section."""
     name: str
@@ -61,8 +61,8 @@ class Requirement:
 
     def is_in(self, section: str) -> bool:
         """Return True if the requirement belongs to *section* (``3`` or ``3.2``) or has this number (``3.2/1``)."""
-        own = self.number.partition("/")[0]
-        return section in (self.number, own) or own.startswith(f"{section}.")
+        own_section = self.number.partition("/")[0]
+        return section in (self.number, own_section) or own_section.startswith(f"{section}.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +74,7 @@ class RequirementResult:
     reasons: tuple[str, ...]
     """At most three reasons, from the ARKs with this outcome."""
     observations: tuple[Observation, ...] = ()
-    """The answers that support it."""
+    """The answers that support the outcome."""
 
 
 @cache
@@ -82,18 +82,18 @@ def requirements() -> tuple[Requirement, ...]:
     """Return the requirements in the order of the specification (draft-kunze-ark-38)."""
     text = files(__package__).joinpath("requirements.toml").read_text("utf-8")
     return tuple(
-        Requirement(f"{section['number']}/{at}", section["title"], **{**row, "level": Level(row["level"])})
+        Requirement(f"{section['number']}/{position}", section["title"], **{**row, "level": Level(row["level"])})
         for section in tomllib.loads(text)["section"]
-        for at, row in enumerate(section["requirement"], 1)
+        for position, row in enumerate(section["requirement"], 1)
     )
 
 
-def questions_of(only: Sequence[str]) -> frozenset[Question]:
-    """Return the questions that the requirements of the sections *only* depend on; without sections, those of all."""
+def questions_of(sections: Sequence[str]) -> frozenset[Question]:
+    """Return the questions that requirements of these *sections* depend on; without sections, those of all."""
     return frozenset(
         question
         for requirement in requirements()
-        if not only or any(map(requirement.is_in, only))
+        if not sections or any(map(requirement.is_in, sections))
         for questions, _ in EXPECTATIONS[requirement.name]
         for question in questions
     )
@@ -116,34 +116,40 @@ _UNMET = {
 }
 
 
-def results(observations: Iterable[Observation], only: Sequence[str] = ()) -> Iterator[RequirementResult]:
-    """Yield the outcomes of all requirements, or of those in the sections *only*, from the observations of each ARK."""
-    by_ark: dict[str, dict[Question, AnswerFacts]] = {}
+def results(observations: Iterable[Observation], sections: Sequence[str] = ()) -> Iterator[RequirementResult]:
+    """Yield the outcomes of all requirements, or of those in *sections*, from the *observations* of all ARKs."""
+    facts_by_url: dict[str, dict[Question, AnswerFacts]] = {}
     for observation in observations:  # the last attempt replaces earlier ones
-        by_ark.setdefault(observation.request_url, {})[observation.question] = AnswerFacts.from_observation(observation)
-    for url in list(by_ark):
-        if with_other_label(url) in by_ark and not by_ark[url][Question.OBJECT].is_reached:
-            del by_ark[url]  # the resolver knows only the other form, which was tested instead
-    wanted = [requirement for requirement in requirements() if not only or any(map(requirement.is_in, only))]
-    of_arks = [_results_in_time(wanted, Answers(answers)) for answers in by_ark.values()]
-    for number, requirement in enumerate(wanted):
-        of_requirement = [of_ark[number] for of_ark in of_arks]
-        outcomes = {result.outcome for result in of_requirement}
-        worst = min(outcomes, key=_WORST_FIRST.index, default=RequirementOutcome.NOT_ASKED)
-        same = [result for result in of_requirement if result.outcome is worst]
-        reasons = dict.fromkeys(reason for result in same for reason in result.reasons)
-        observations_ = tuple(answer for result in same for answer in result.observations)
-        yield RequirementResult(requirement, worst, tuple(reasons)[:_MOST_REASONS], observations_)
+        facts_by_url.setdefault(observation.request_url, {})[observation.question] = AnswerFacts.from_observation(
+            observation
+        )
+    for url in list(facts_by_url):
+        if with_other_label(url) in facts_by_url and not facts_by_url[url][Question.OBJECT].is_reached:
+            del facts_by_url[url]  # the resolver knows only the other form, which was tested instead
+    tested_requirements = [
+        requirement for requirement in requirements() if not sections or any(map(requirement.is_in, sections))
+    ]
+    results_by_ark = [_results_in_time(tested_requirements, Answers(answers)) for answers in facts_by_url.values()]
+    for number, requirement in enumerate(tested_requirements):
+        ark_results = [results_of_ark[number] for results_of_ark in results_by_ark]
+        outcomes = {result.outcome for result in ark_results}
+        worst_outcome = min(outcomes, key=_WORST_FIRST.index, default=RequirementOutcome.NOT_ASKED)
+        worst_results = [result for result in ark_results if result.outcome is worst_outcome]
+        reasons = dict.fromkeys(reason for result in worst_results for reason in result.reasons)
+        worst_observations = tuple(answer for result in worst_results for answer in result.observations)
+        yield RequirementResult(requirement, worst_outcome, tuple(reasons)[:_MOST_REASONS], worst_observations)
 
 
-def _results_in_time(wanted: Sequence[Requirement], answers: Answers) -> list[RequirementResult]:
-    """Return the results of one ARK; a requirement beyond the limit of CPU time can't be tested by it."""
-    done: list[RequirementResult] = []
+def _results_in_time(tested_requirements: Sequence[Requirement], answers: Answers) -> list[RequirementResult]:
+    """Return the results of one ARK; requirements beyond the limit of CPU time are not applicable."""
+    ark_results: list[RequirementResult] = []
     with suppress(OverBudget), cpu_limit(JUDGING_CPU_S):
-        for requirement in wanted:
-            done.append(_result(requirement, answers))
-    untested = (RequirementOutcome.NOT_APPLICABLE, (TOO_LONG_TO_JUDGE,))
-    return done + [RequirementResult(requirement, *untested) for requirement in wanted[len(done) :]]
+        for requirement in tested_requirements:
+            ark_results.append(_result(requirement, answers))
+    time_limit_result = (RequirementOutcome.NOT_APPLICABLE, (TOO_LONG_TO_JUDGE,))
+    return ark_results + [
+        RequirementResult(requirement, *time_limit_result) for requirement in tested_requirements[len(ark_results) :]
+    ]
 
 
 def _result(requirement: Requirement, answers: Answers) -> RequirementResult:
@@ -151,18 +157,22 @@ def _result(requirement: Requirement, answers: Answers) -> RequirementResult:
         if answers.by_question.keys() >= set(questions):
             finding = expectation(answers)
             outcome = {True: RequirementOutcome.PASSES, None: RequirementOutcome.NOT_APPLICABLE}
-            rests_on = tuple(answers[question] for question in questions)
+            judged_answers = tuple(answers[question] for question in questions)
             return RequirementResult(
-                requirement, outcome.get(finding.is_met, _UNMET[requirement.level]), (finding.reason,), rests_on
+                requirement, outcome.get(finding.is_met, _UNMET[requirement.level]), (finding.reason,), judged_answers
             )
     return RequirementResult(requirement, RequirementOutcome.NOT_ASKED, ())
 
 
 def score(outcomes: Iterable[RequirementResult]) -> tuple[int, int]:
-    """Return the number of requirements that are met, and the number of those that pass, fail or warn."""
-    is_met = {RequirementOutcome.PASSES: True, RequirementOutcome.FAILS: False, RequirementOutcome.WARNS: False}
-    counted = [is_met[result.outcome] for result in outcomes if result.outcome in is_met]
-    return sum(counted), len(counted)
+    """Return the number of *outcomes* that pass, and the number of those that pass, fail or warn."""
+    is_met_by_outcome = {
+        RequirementOutcome.PASSES: True,
+        RequirementOutcome.FAILS: False,
+        RequirementOutcome.WARNS: False,
+    }
+    verdicts = [is_met_by_outcome[result.outcome] for result in outcomes if result.outcome in is_met_by_outcome]
+    return sum(verdicts), len(verdicts)
 
 
 # -- the comparison of two resolvers, name by name
@@ -170,7 +180,7 @@ def score(outcomes: Iterable[RequirementResult]) -> tuple[int, int]:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """The answers of two resolvers for one name."""
+    """The answers of two resolvers for one ARK."""
 
     ark: Ark
     subject: str
@@ -188,41 +198,43 @@ SAME, NOT_COMPARED = "same", "not compared"
 
 
 def compare(observations: Iterable[Observation], arks: Iterable[NamedArk], *, old: str, new: str) -> list[Comparison]:
-    """Return the comparison of each ARK, differences first, otherwise in the order of *arks*."""
+    """Return the comparison of each ARK at the resolvers *old* and *new*: differences first, then as in *arks*."""
     answers: dict[tuple[str, Question], Observation] = {}
     for observation in observations:  # the last attempt replaces earlier ones
         answers[observation.request_url, observation.question] = observation
     rows = []
-    for named in arks:
-        row = Comparison(named.ark, NOT_COMPARED, TOO_LONG_TO_JUDGE, TOO_LONG_TO_JUDGE)
+    for written_ark in arks:
+        row = Comparison(written_ark.ark, NOT_COMPARED, TOO_LONG_TO_JUDGE, TOO_LONG_TO_JUDGE)
         with suppress(OverBudget), cpu_limit(JUDGING_CPU_S):
-            row = _compare_one(named.ark, answers, named.url_at(old), named.url_at(new))
+            row = _comparison(written_ark.ark, answers, written_ark.url_at(old), written_ark.url_at(new))
         rows.append(row)
     return sorted(rows, key=lambda comparison: not comparison.is_difference)
 
 
-def why_nothing_compared(compared: Sequence[Comparison]) -> str | None:
-    """Return the answers for the first name if no name at all could be compared, else None."""
-    if not compared or any(row.subject != NOT_COMPARED for row in compared):
+def no_comparison_reason(comparisons: Sequence[Comparison]) -> str | None:
+    """Return both answers for the first ARK, in words, if no ARK could be compared; else None."""
+    if not comparisons or any(row.subject != NOT_COMPARED for row in comparisons):
         return None
-    return f"{compared[0].ark}: {compared[0].old} by the old resolver, {compared[0].new} by the new one"
+    return f"{comparisons[0].ark}: {comparisons[0].old} by the old resolver, {comparisons[0].new} by the new one"
 
 
-def _compare_one(ark: Ark, answers: Mapping[tuple[str, Question], Observation], old: str, new: str) -> Comparison:
-    was, now = (answers.get((url, Question.OBJECT)) for url in (old, new))
-    if was is None or now is None or not _is_comparable(was) or not _is_comparable(now):
-        return Comparison(ark, NOT_COMPARED, _words(was), _words(now))
-    if (was.end, was.status) != (now.end, now.status):
-        return Comparison(ark, "status", _words(was), _words(now))
-    places = [_destination(answer, url) for answer, url in ((was, old), (now, new))]
-    if places[0] != places[1]:
-        return Comparison(ark, "target", *places)
-    was, now = (answers.get((url, Question.INFO)) for url in (old, new))
-    if was is not None and now is not None and _is_comparable(was) and _is_comparable(now):
-        if was.record != now.record:
-            return Comparison(ark, "metadata", _record(was), _record(now))
-        return Comparison(ark, SAME, *places)
-    return Comparison(ark, NOT_COMPARED, f"?info: {_words(was)}", f"?info: {_words(now)}")
+def _comparison(
+    ark: Ark, answers: Mapping[tuple[str, Question], Observation], old_url: str, new_url: str
+) -> Comparison:
+    old_answer, new_answer = (answers.get((url, Question.OBJECT)) for url in (old_url, new_url))
+    if old_answer is None or new_answer is None or not _is_comparable(old_answer) or not _is_comparable(new_answer):
+        return Comparison(ark, NOT_COMPARED, _status_words(old_answer), _status_words(new_answer))
+    if (old_answer.end, old_answer.status) != (new_answer.end, new_answer.status):
+        return Comparison(ark, "status", _status_words(old_answer), _status_words(new_answer))
+    destinations = [_destination(answer, url) for answer, url in ((old_answer, old_url), (new_answer, new_url))]
+    if destinations[0] != destinations[1]:
+        return Comparison(ark, "target", *destinations)
+    old_answer, new_answer = (answers.get((url, Question.INFO)) for url in (old_url, new_url))
+    if old_answer is not None and new_answer is not None and _is_comparable(old_answer) and _is_comparable(new_answer):
+        if old_answer.record != new_answer.record:
+            return Comparison(ark, "metadata", _record(old_answer), _record(new_answer))
+        return Comparison(ark, SAME, *destinations)
+    return Comparison(ark, NOT_COMPARED, f"?info: {_status_words(old_answer)}", f"?info: {_status_words(new_answer)}")
 
 
 def _is_comparable(answer: Observation) -> bool:
@@ -232,14 +244,14 @@ def _is_comparable(answer: Observation) -> bool:
     return has_answer and not facts.is_failing and not facts.keeps_out
 
 
-def _words(answer: Observation | None) -> str:
+def _status_words(answer: Observation | None) -> str:
     if answer is None:
         return "not asked"
     return str(answer.status) if answer.end is ChainEnd.ANSWERED else answer.end.value
 
 
 def _destination(answer: Observation, url: str) -> str:
-    """Return the final URL; for a page of the resolver itself its title, because its address differs."""
+    """Return the final URL of an answer for *url*; for a page of the resolver itself, its title in words."""
     is_own = authority_of(answer.final_url) == authority_of(url)
     return f"its own page “{answer.title or ''}”" if is_own else answer.final_url
 

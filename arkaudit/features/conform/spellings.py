@@ -11,7 +11,8 @@ from crawler.model.resolving import INFLECTIONS, SUCCESSES, asked_url, resolver_
 from extractors.model.ark import Ark
 from extractors.model.normalize import LABEL
 
-#: The questions with other spellings of an ARK, which show whether the resolver treats equal ARKs alike (2020, 7.1).
+#: The questions with other spellings of an ARK, which show whether the resolver answers equal ARKs alike
+#: (draft-castelan-ark-uri, 7.1).
 SPELLINGS = (
     Question.OTHER_LABEL,
     Question.UPPER_LABEL,
@@ -24,33 +25,33 @@ SPELLINGS = (
     Question.QUALIFIED_INFO,
     Question.LONG_NAME,
 )
-#: The length of name and qualifier in bytes that a resolver must accept (2023, 3.1).
-LONGEST = 255
+#: The length of name and qualifier in bytes that a resolver must accept (draft-kunze-ark-38, 3.1).
+MAX_BYTES = 255
 #: A component that no object has.
-_UNKNOWN = "zzqqxx"
+_UNKNOWN_COMPONENT = "zzqqxx"
 
 
 class SpellingTreatment(StrEnum):
-    """The treatment of another form of an ARK, compared with the form as found."""
+    """The answer to another form of an ARK, compared with that to the ARK as written."""
 
     SAME = "same"
-    """The same answer: the resolver takes both forms as one ARK."""
+    """The same answer: for the resolver, both forms are one ARK."""
     OTHER = "other"
-    """Another success than for the form as found."""
+    """A success, but with another final URL or page."""
     REFUSED = "refused"
-    """Refused, as not found or as a bad request."""
+    """A refusal: not found, or a bad request."""
     UNDETERMINED = "undetermined"
     """No answer, or no answer that can be compared."""
 
 
-#: Forms that mean another ARK; all others are equal, and a resolver must treat them alike (2023, 3.2).
+#: Forms that mean another ARK; all others are equal, and a resolver must treat them alike (draft-kunze-ark-38, 3.2).
 NOT_EQUAL = frozenset({Question.UNKNOWN_QUALIFIER, Question.QUALIFIED_INFO, Question.LONG_NAME})
 _REFUSALS = frozenset({400, 404, 405, 406, 410, 414, 422, 501})
 
 
 @dataclass(frozen=True, slots=True)
 class SpellingAnswer:
-    """The fields of an answer that are compared."""
+    """The fields of an answer that a comparison of forms uses."""
 
     asked_url: str
     end: ChainEnd
@@ -62,44 +63,44 @@ class SpellingAnswer:
 
     @classmethod
     def from_observation(cls, observation: Observation) -> SpellingAnswer:
-        """Return the fields of *observation*."""
+        """Return these fields of *observation*."""
         return cls(**{column.name: getattr(observation, column.name) for column in fields(cls)})
 
     @property
-    def succeeds(self) -> bool:
-        """True if the chain ends with a success (2020, 7.1.3)."""
+    def is_success(self) -> bool:
+        """True if the chain ends with a success (draft-castelan-ark-uri, 7.1.3)."""
         return self.end is ChainEnd.NON_WEB or (self.end is ChainEnd.ANSWERED and self.status in SUCCESSES)
 
     @property
-    def was_redirected(self) -> bool:
+    def is_redirected(self) -> bool:
         """True if the final URL differs from the requested one."""
         return self.final_url != self.asked_url
 
 
 @dataclass(frozen=True, slots=True)
 class SpellingFinding:
-    """The finding about one form: its treatment, the conformance, and the reason."""
+    """The finding about one form of an ARK: its treatment, its conformance, and the reason."""
 
     treatment: SpellingTreatment
-    conforms: bool | None
-    """True if it conforms to the specifications; None if they leave it open, or if no comparison was possible."""
+    is_conforming: bool | None
+    """True if the treatment conforms to the drafts; None if these leave it open, or if no comparison was possible."""
     reason: str
 
 
 def forms(url: str, ark: Ark) -> Iterator[tuple[Question, str]]:
-    """Yield the questions about the resolver of *url* that *ark* is suitable for, each with its URL.
+    """Yield the questions with other forms of *ark*, requested at *url*, and the URLs of these forms.
 
     >>> dict(forms("https://n2t.net/ark:/12148/btv1b84", Ark.parse("ark:12148/btv1b84")))[Question.UPPER_LABEL]
     'https://n2t.net/ARK:/12148/btv1b84'
     """
     for question in SPELLINGS:
-        asked = form_url(url, ark, question)
-        if asked is not None and asked != url:
-            yield question, asked
+        other_url = form_url(url, ark, question)
+        if other_url is not None and other_url != url:
+            yield question, other_url
 
 
 def form_url(url: str, ark: Ark, question: Question) -> str | None:
-    """Return the URL that requests *ark* in another form than *url*; None if that form makes no sense.
+    """Return *url*, which requests *ark*, with the ARK in the form of *question*; None if there is no such form.
 
     >>> form_url("https://n2t.net/ark:/12148/btv1b84", Ark.parse("ark:12148/btv1b84"), Question.EXTRA_HYPHEN)
     'https://n2t.net/ark:/12148/btv1-b84'
@@ -115,60 +116,64 @@ def form_url(url: str, ark: Ark, question: Question) -> str | None:
         case Question.HYPHENS:
             return asked_url(url, question)
         case Question.EXTRA_HYPHEN:
-            name_at = url.find("/" + ark.name, len(resolver_of(url))) + 1
-            middle = name_at + (len(ark.name) + 1) // 2
-            if name_at <= 0 or len(ark.name) < 2 or "%" in url[middle - 2 : middle]:  # no hyphen inside an escape
+            name_start = url.find("/" + ark.name, len(resolver_of(url))) + 1
+            hyphen_position = name_start + (len(ark.name) + 1) // 2
+            if (
+                name_start <= 0 or len(ark.name) < 2 or "%" in url[hyphen_position - 2 : hyphen_position]
+            ):  # no hyphen inside an escape
                 return None
-            return f"{url[:middle]}-{url[middle:]}"
+            return f"{url[:hyphen_position]}-{url[hyphen_position:]}"
         case Question.DOUBLED_SLASH:
-            naan_ends = url.find("/", label.end())
-            return None if naan_ends < 0 else f"{url[:naan_ends]}/{url[naan_ends:]}"
+            naan_end = url.find("/", label.end())
+            return None if naan_end < 0 else f"{url[:naan_end]}/{url[naan_end:]}"
         case Question.TRAILING_SLASH:
             return url.rstrip("/") + "/"
         case Question.TRAILING_DOT:
             return url.rstrip(".") + "."
         case Question.UNKNOWN_QUALIFIER:
-            return f"{url}/{_UNKNOWN}"
+            return f"{url}/{_UNKNOWN_COMPONENT}"
         case Question.QUALIFIED_INFO:
-            return f"{url}/{_UNKNOWN}{INFLECTIONS[Question.INFO]}"
+            return f"{url}/{_UNKNOWN_COMPONENT}{INFLECTIONS[Question.INFO]}"
         case Question.LONG_NAME:
             # A component that makes name and qualifier as long as a resolver must accept.
             name = url[label.end() :].lstrip("/").partition("/")[2]
-            missing = LONGEST - len(name) - 1
-            return f"{url}/{'z' * missing}" if missing > 0 else None
+            missing_bytes = MAX_BYTES - len(name) - 1
+            return f"{url}/{'z' * missing_bytes}" if missing_bytes > 0 else None
     return None
 
 
-def judge_form(question: Question, reply: SpellingAnswer, plain: SpellingAnswer) -> SpellingFinding:
-    """Return the finding about the form of *question*, compared with the *plain* form, which resolves."""
-    if not plain.succeeds:
-        return _unknown("the ARK as found does not resolve, so nothing can be compared")
-    if reply.end is not ChainEnd.ANSWERED and not reply.succeeds:
-        if question is Question.LONG_NAME and reply.end is ChainEnd.RESET:
+def judge_form(question: Question, form_answer: SpellingAnswer, object_answer: SpellingAnswer) -> SpellingFinding:
+    """Return the finding about the form of *question* from its answer and the *object_answer* for the ARK as written."""
+    if not object_answer.is_success:
+        return _no_judgement("the ARK as found does not resolve, so nothing can be compared")
+    if form_answer.end is not ChainEnd.ANSWERED and not form_answer.is_success:
+        if question is Question.LONG_NAME and form_answer.end is ChainEnd.RESET:
             return _refusal("the host broke off the connection; only 414 would be acceptable", conforms=False)
-        return _unknown(f"no answer: {reply.end.value}")
+        return _no_judgement(f"no answer: {form_answer.end.value}")
     if question is Question.LONG_NAME:
-        if reply.status in (400, 414, 431) or (reply.status or 0) >= 500:
-            return _refusal(f"answered {reply.status} for a length that must be accepted", conforms=False)
-        words = f"accepted: answered {reply.status or 'with a redirect out of the web'}"
-        return SpellingFinding(SpellingTreatment.SAME, True, words)
-    if reply.succeeds:
+        if form_answer.status in (400, 414, 431) or (form_answer.status or 0) >= 500:
+            return _refusal(f"answered {form_answer.status} for a length that must be accepted", conforms=False)
+        reason = f"accepted: answered {form_answer.status or 'with a redirect out of the web'}"
+        return SpellingFinding(SpellingTreatment.SAME, True, reason)
+    if form_answer.is_success:
         is_equal = question not in NOT_EQUAL
-        if _is_same(reply, plain):
-            same = "for the ARK as found" if is_equal else "without the qualifier"
-            return SpellingFinding(SpellingTreatment.SAME, True if is_equal else None, f"the same answer as {same}")
-        words = f"passed on to {reply.final_url}" if reply.was_redirected else "an answer of its own"
+        if _is_same_success(form_answer, object_answer):
+            same_words = "for the ARK as found" if is_equal else "without the qualifier"
+            return SpellingFinding(
+                SpellingTreatment.SAME, True if is_equal else None, f"the same answer as {same_words}"
+            )
+        reason = f"passed on to {form_answer.final_url}" if form_answer.is_redirected else "an answer of its own"
         if is_equal:
-            words = f"a success, but another one: {reply.final_url}"
-        return SpellingFinding(SpellingTreatment.OTHER, None, words)
-    if reply.status not in _REFUSALS:
-        return _unknown(f"answered {reply.status}, which shows nothing about the form")
+            reason = f"a success, but another one: {form_answer.final_url}"
+        return SpellingFinding(SpellingTreatment.OTHER, None, reason)
+    if form_answer.status not in _REFUSALS:
+        return _no_judgement(f"answered {form_answer.status}, which shows nothing about the form")
     if question not in NOT_EQUAL:
-        return _refusal(f"answered {reply.status}, though it means the same ARK", conforms=False)
-    return _refusal(f"answered {reply.status}: unknown qualifiers are not passed on", conforms=None)
+        return _refusal(f"answered {form_answer.status}, though it means the same ARK", conforms=False)
+    return _refusal(f"answered {form_answer.status}: unknown qualifiers are not passed on", conforms=None)
 
 
-def _unknown(reason: str) -> SpellingFinding:
+def _no_judgement(reason: str) -> SpellingFinding:
     return SpellingFinding(SpellingTreatment.UNDETERMINED, None, reason)
 
 
@@ -176,12 +181,12 @@ def _refusal(reason: str, *, conforms: bool | None) -> SpellingFinding:
     return SpellingFinding(SpellingTreatment.REFUSED, conforms, reason)
 
 
-def _is_same(reply: SpellingAnswer, plain: SpellingAnswer) -> bool:
-    """Return True if two successes are the same by their final URLs, or else by their titles or sizes."""
-    if plain.was_redirected and reply.was_redirected:
-        return reply.final_url.partition("?")[0] == plain.final_url.partition("?")[0]
-    if (reply.status, reply.media_type) != (plain.status, plain.media_type):
+def _is_same_success(form_answer: SpellingAnswer, object_answer: SpellingAnswer) -> bool:
+    """Return True if two successes have the same final URL after redirects, or else the same title or size."""
+    if object_answer.is_redirected and form_answer.is_redirected:
+        return form_answer.final_url.partition("?")[0] == object_answer.final_url.partition("?")[0]
+    if (form_answer.status, form_answer.media_type) != (object_answer.status, object_answer.media_type):
         return False
-    if plain.title or reply.title:
-        return reply.title == plain.title
-    return reply.body_bytes is not None and reply.body_bytes == plain.body_bytes
+    if object_answer.title or form_answer.title:
+        return form_answer.title == object_answer.title
+    return form_answer.body_bytes is not None and form_answer.body_bytes == object_answer.body_bytes

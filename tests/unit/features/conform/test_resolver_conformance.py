@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from arkaudit.features.conform.spellings import LONGEST, SPELLINGS, SpellingAnswer, form_url, forms, judge_form
+from arkaudit.features.conform.spellings import MAX_BYTES, SPELLINGS, SpellingAnswer, form_url, forms, judge_form
 from crawler.model.observations import ChainEnd, Question
 from extractors.find import find_arks
 from extractors.model.ark import Ark
@@ -35,7 +35,7 @@ def test_treatment(vector: dict[str, Any]) -> None:
     asked = form_url(URL, Ark.parse(URL), question)
     assert asked is not None
     found = judge_form(question, reply(vector["reply"], asked=asked), reply(vector["plain"], asked=URL))
-    assert (found.treatment, found.conforms) == (vector["treatment"], vector["conforms"])
+    assert (found.treatment, found.is_conforming) == (vector["treatment"], vector["conforms"])
     assert found.reason
 
 
@@ -85,4 +85,4 @@ def test_equal_forms_name_the_same_ark_and_the_long_one_is_as_long_as_may_be(nam
             assert [mention.ark for mention in find_arks(asked)] == [ark], question
         if question is Question.LONG_NAME:
             whole = LABEL.split(asked, maxsplit=1)[-1].lstrip("/").partition("/")[2]
-            assert len(whole) == LONGEST
+            assert len(whole) == MAX_BYTES
