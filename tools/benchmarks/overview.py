@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 from arkaudit.features.overview.status import status_of
-from arkaudit.features.overview.writing import keep_status, status_key
+from arkaudit.features.overview.writing import status_key, store_status
 from reports.store.frames import load_frames
 from reports.tables.report_tables import Report
 from tools.benchmarks.stores import make_store
@@ -37,7 +37,7 @@ def main() -> int:
             if audit != names[-1]:
                 key = status_key(copy, None)
                 assert key is not None
-                keep_status(audit, config, key, status)
+                store_status(audit, config, key, status)
         begun = time.perf_counter()
         command = [sys.executable, "-m", "arkaudit", "overview", "-c", str(config), "--out", f"{name}/site"]
         subprocess.run(command, check=True, stderr=subprocess.DEVNULL)

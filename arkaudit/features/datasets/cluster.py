@@ -41,7 +41,7 @@ def require_dask() -> None:
 
 @contextmanager
 def local_client(workers: int) -> Iterator[Client]:
-    """Start *workers* processes on this machine, or for a single one a thread of this process, and give their client."""
+    """Yield the client of *workers* processes on this machine; if *workers* is 1, of a thread of this process."""
     import dask
     from distributed import Client, LocalCluster
 
@@ -54,21 +54,21 @@ def local_client(workers: int) -> Iterator[Client]:
         # The profile of a dashboard, which there is not, would be taken every 10 ms.
         "distributed.worker.profile.enabled": False,
     }
-    own_processes = workers > 1
+    has_own_processes = workers > 1
     with (
         dask.config.set(settings),
         LocalCluster(
             n_workers=workers,
             threads_per_worker=1,
-            processes=own_processes,
+            processes=has_own_processes,
             dashboard_address="127.0.0.1:0",
             worker_dashboard_address="127.0.0.1:0",
             scheduler_kwargs={"dashboard": False},
             # New keys, which other users of this machine don't have.
-            security=own_processes or None,
+            security=has_own_processes or None,
             # The processes for documents have limits of their own.
             memory_limit=0,
-            preload=[__name__] * own_processes,
+            preload=[__name__] * has_own_processes,
             silence_logs=logging.CRITICAL,
         ) as cluster,
         Client(cluster) as client,
@@ -76,7 +76,7 @@ def local_client(workers: int) -> Iterator[Client]:
         try:
             yield client
         finally:
-            if not own_processes:
+            if not has_own_processes:
                 # After Ctrl-C the thread would wait for its document.
                 document_process().shutdown(cancel_futures=True)
                 document_process.cache_clear()
@@ -89,7 +89,7 @@ def dask_setup(_: object) -> None:
 
 @cache
 def document_process() -> WorkerExecutor:
-    """Return the killable process for documents of this worker."""
+    """Return the process that reads documents for this worker, and can be killed."""
     executor = document_executor(1)
     atexit.register(executor.shutdown, cancel_futures=True)
     return executor
@@ -97,15 +97,15 @@ def document_process() -> WorkerExecutor:
 
 @contextmanager
 def remote_client(address: str) -> Iterator[Client]:
-    """Give a client of a scheduler. Raises `UserMistake` if it is unusable.
+    """Yield a client of the scheduler at *address*, such as ``tcp://HOST:PORT``. Raises `UserMistake` if it is unusable.
 
     Keys for ``tls://`` come from Dask's configuration.
     """
     from distributed import Client
 
     if not address.startswith(("tls://", "wss://", *_ON_THIS_MACHINE)):
-        words = "without TLS: all programs that reach it can run code there and here; use tls:// (docs/scaling.md)"
-        say(f"the scheduler {address} is on another machine and {words}", level=logging.WARNING)
+        risk = "without TLS: all programs that reach it can run code there and here; use tls:// (docs/scaling.md)"
+        say(f"the scheduler {address} is on another machine and {risk}", level=logging.WARNING)
     try:
         client = Client(address, timeout=_CONNECT_S)
     except (OSError, TimeoutError, ValueError, TypeError) as problem:

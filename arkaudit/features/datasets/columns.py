@@ -24,7 +24,7 @@ class DatasetTable:
 
 _TEXT, _NUMBER, _LARGE = ColumnKind.TEXT, ColumnKind.NUMBER, ColumnKind.LARGE_NUMBER
 
-_WHERE = (
+_DOCUMENT_COLUMNS = (
     FlatColumn("document", _TEXT, "name as in `arkaudit extract`: a path, or `a.warc!/URL` for a record of an archive"),
     FlatColumn("source", _TEXT, "archive or file as named on the command line: `document` begins with it"),
     FlatColumn("record", _TEXT, "path or URL in the archive; empty for a whole file"),
@@ -35,7 +35,7 @@ DOCUMENTS = DatasetTable(
     "One row per document, read or unreadable; unique by document. An archive itself has a row only if it, or a part "
     "of it, could not be read.",
     (
-        *_WHERE,
+        *_DOCUMENT_COLUMNS,
         FlatColumn("url", _TEXT, "URL of its capture in a web archive; missing for others", "", True),
         FlatColumn("outcome", _TEXT, "read, or unreadable (then its findings have the reason)"),
         FlatColumn("media_type", _TEXT, "media type as the reader determined it; may be empty"),
@@ -49,7 +49,7 @@ MENTIONS = DatasetTable(
     "mentions",
     "One row per place that cites an ARK, decided by all documents of the dataset; unique by document and ordinal.",
     (
-        *_WHERE,
+        *_DOCUMENT_COLUMNS,
         FlatColumn("ordinal", _NUMBER, "place among the mentions of the document", "number from 1"),
         MENTION_COLUMNS[0],
         FlatColumn("naan", _TEXT, "Name Assigning Authority Number"),
@@ -77,7 +77,7 @@ FINDINGS = DatasetTable(
     "findings",
     "One row per problem or remark about a document or an archive.",
     (
-        *_WHERE,
+        *_DOCUMENT_COLUMNS,
         FlatColumn("kind", _TEXT, "kind of finding: unreadable, encrypted, damaged, namespace-mention …"),
         FlatColumn("detail", _TEXT, "the finding in words"),
     ),
@@ -104,7 +104,7 @@ def schema_of(table: DatasetTable) -> pa.Schema:
 
 
 def sound_parquet(file: pa.NativeFile) -> pq.ParquetFile:
-    """Return a file to read. Reading it raises OSError if it differs from what `ParquetFile` has written."""
+    """Return *file*, written by `ParquetFile`, for reading. Reading raises OSError if a checksum is wrong."""
     return pq.ParquetFile(file, page_checksum_verification=True)
 
 
@@ -120,10 +120,10 @@ class ParquetFile:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+    def __exit__(self, exception_type: type[BaseException] | None, *_: object) -> None:
         """Write the last rows, and close the file."""
         try:
-            if kind is None:
+            if exception_type is None:
                 self._flush()
             self._writer.close()
         finally:
@@ -131,7 +131,7 @@ class ParquetFile:
             self._writer.is_open = False
 
     def add(self, rows: Iterable[Sequence[Any]], weight: int = 0) -> None:
-        """Add *rows* of this *weight* in bytes, and write full row groups."""
+        """Add *rows* of *weight* bytes together (0: unknown), and write a row group if it is full."""
         self._rows += rows
         self._weight += weight
         if len(self._rows) >= _ROWS_A_GROUP or self._weight >= _GROUP_BYTES:
@@ -150,7 +150,7 @@ class ParquetFile:
 
 
 def _encodable(cell: Any) -> Any:
-    """Return a text, or a list of texts, with lone surrogates escaped, which UTF-8 can't encode.
+    """Return a text, or a list of texts, with lone surrogates escaped, which UTF-8 can't encode; other cells unchanged.
 
     >>> _encodable("a\\ud800"), _encodable(["\\udcff"]), _encodable(None)
     ('a\\\\ud800', ['\\\\udcff'], None)

@@ -22,11 +22,11 @@ def dataset() -> None:
     """
 
 
-def _check_workers(_: click.Context, __: click.Parameter, given: str | None) -> str | None:
-    """Return *given* if it is a number of workers or the address of a scheduler. Raises `click.BadParameter`."""
-    if given is None or re.fullmatch(r"[1-9]\d{0,2}|[a-z]+://[^\s/]+", given):
-        return given
-    raise click.BadParameter(f"{given!r} is neither a number from 1 to 999 nor the address of a scheduler (tcp://…)")
+def _check_workers(_: click.Context, __: click.Parameter, workers: str | None) -> str | None:
+    """Return *workers*, None, a number or the address of a scheduler. Raises `click.BadParameter` for other texts."""
+    if workers is None or re.fullmatch(r"[1-9]\d{0,2}|[a-z]+://[^\s/]+", workers):
+        return workers
+    raise click.BadParameter(f"{workers!r} is neither a number from 1 to 999 nor the address of a scheduler (tcp://…)")
 
 
 @dataset.command("make", short_help="Make a dataset of documents, or resume it.")

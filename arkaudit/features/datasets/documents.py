@@ -34,13 +34,13 @@ class DatasetDocuments:
     """The folder or prefix as the user named it."""
     storage: Storage
     parts: Sequence[str]
-    """The names of its parts, in order."""
+    """The names of the parts of the dataset, in order."""
     notes: list[tuple[str, Finding]] = field(default_factory=list)
-    """Findings and their subjects, complete after all records were given."""
+    """Subjects (names of documents) with findings about them, complete after `records` has ended."""
 
     @classmethod
     def at(cls, folder: str) -> DatasetDocuments:
-        """Return the finished dataset at *folder*. Raises `UserMistake`."""
+        """Return the finished dataset at *folder*, a path or URL. Raises `UserMistake` if there is none."""
         with network_errors(folder):
             storage = Storage(folder)
             if not storage.is_file(PARTS):
@@ -74,18 +74,18 @@ class DatasetDocuments:
 
         Raises `UserMistake` if a file of the dataset is missing or damaged.
         """
-        at = now()
-        for documents, *others in zip(*map(self._parts_of, DATASET_TABLES), strict=True):
-            cited, findings = map(_by_document, others)
+        read_at = now()
+        for documents, *other_tables in zip(*map(self._parts_of, DATASET_TABLES), strict=True):
+            citations, findings = map(_by_document, other_tables)
             for document in documents.to_pylist():
                 name = document["document"]
                 with self._require_own_values(f"the rows about {name}"):
-                    record = _record(document, cited.pop(name, []), findings.pop(name, []), resolver, at)
+                    record = _record(document, citations.pop(name, []), findings.pop(name, []), resolver, read_at)
                 yield record
             self.notes += [(name, finding) for name, rows in sorted(findings.items()) for finding in _findings_of(rows)]
 
     def _parts_of(self, table: DatasetTable) -> Iterator[pa.Table]:
-        """Yield the rows of each file of *table*. Raises `UserMistake` for another file."""
+        """Yield the rows of each file of *table*. Raises `UserMistake` for a damaged or foreign file."""
         for part in self.parts:
             name = table_file(table.name, part)
             with self._require_own_values(name), network_errors(self.place), self.storage.open(name) as file:
@@ -93,12 +93,12 @@ class DatasetDocuments:
             yield rows
 
     @contextmanager
-    def _require_own_values(self, what: str) -> Iterator[None]:
-        """Raise `UserMistake` for values that arkaudit does not write, and for damage."""
+    def _require_own_values(self, subject: str) -> Iterator[None]:
+        """Raise `UserMistake` about *subject* if the ``with`` block fails by damage, or by values of another program."""
         try:
             yield
         except (OSError, ValueError, LookupError, TypeError, AttributeError) as problem:
-            raise UserMistake(f"{self.place} can't be read: {what}: {reason_of(problem)}") from None
+            raise UserMistake(f"{self.place} can't be read: {subject}: {reason_of(problem)}") from None
 
 
 def _by_document(rows: pa.Table) -> dict[str, list[Row]]:
@@ -108,21 +108,23 @@ def _by_document(rows: pa.Table) -> dict[str, list[Row]]:
     return groups
 
 
-def _record(document: Row, rows: list[Row], findings: list[Row], resolver: str, at: str) -> DocumentRecord:
-    """Return the record of a document with a mention for each of *rows*.
+def _record(document: Row, rows: list[Row], findings: list[Row], resolver: str, read_at: str) -> DocumentRecord:
+    """Return the record of a *document* with its mentions in *rows* and its *findings*, all rows of the dataset.
 
-    *at* replaces the time of reading, which a dataset does not have.
+    *read_at* replaces the time of reading, which a dataset does not have.
     """
     mentions = []
     for row in rows:
         confidence = Confidence[row["confidence"].upper()]
         values = {**row, "ark": to_plain(Ark.parse(row["ark"])), "confidence": confidence, "remarks": row["spelling"]}
-        cited = from_plain(values, Mention)
-        mentions.append(CitedMention(cited, at_resolver(row["requested"], resolver), decided=DecidedOn(row["decided"])))
+        mention = from_plain(values, Mention)
+        mentions.append(
+            CitedMention(mention, at_resolver(row["requested"], resolver), decided=DecidedOn(row["decided"]))
+        )
     return DocumentRecord(
         url=document["document"],
         found_on=document["source"] if document["record"] else None,
-        fetched_at=at,
+        fetched_at=read_at,
         outcome=DocumentOutcome(document["outcome"]),
         media_type=document["media_type"],
         title=document["title"],
@@ -137,10 +139,10 @@ def _findings_of(rows: list[Row]) -> tuple[Finding, ...]:
     return tuple(Finding(row["kind"], row["detail"]) for row in rows)
 
 
-def at_resolver(requested: str, resolver: str) -> str:
-    """Return the request URL of a mention; one that is cited without a resolver is requested at *resolver*.
+def at_resolver(cited_url: str, resolver: str) -> str:
+    """Return *cited_url*, the column ``requested`` of a mention; a path becomes a URL at *resolver*.
 
     >>> at_resolver("/ark:/12148/x5", "https://n2t.net/"), at_resolver("http://a.example/ark:/12148/x5", "https://n2t.net/")
     ('https://n2t.net/ark:/12148/x5', 'http://a.example/ark:/12148/x5')
     """
-    return f"{resolver.rstrip('/')}{requested}" if requested.startswith("/") else requested
+    return f"{resolver.rstrip('/')}{cited_url}" if cited_url.startswith("/") else cited_url

@@ -16,7 +16,7 @@ from extractors.model.check_characters import NOTHING_DECLARED, Declared, Zones,
 from extractors.wraps.evidence import Evidence, Shapes, qualifier_words
 
 #: Number of names whose bytes are copied at once, and of new names that are merged into the others.
-_AT_ONCE = 1_000_000
+_BATCH_NAMES = 1_000_000
 
 
 class SortedNames(Sequence[str]):
@@ -38,18 +38,18 @@ class SortedNames(Sequence[str]):
         return str(self._names[index].as_py(), "utf-8", "surrogatepass")
 
     def __contains__(self, text: object) -> bool:
-        form = str(text)
-        at = bisect_left(self, form)
-        return at < len(self) and self[at] == form
+        normal_form = str(text)
+        index = bisect_left(self, normal_form)
+        return index < len(self) and self[index] == normal_form
 
     def arks(self) -> Iterator[Ark]:
-        """Yield the ARKs of these normal forms."""
+        """Yield the texts, which are normal forms, as ARKs."""
         return map(Ark.of_normal_form, self)
 
 
 @dataclass(frozen=True, slots=True)
 class DatasetEvidence:
-    """What the second pass needs of all documents."""
+    """The evidence of all documents, for the second pass."""
 
     evidence: Evidence
     digest: str
@@ -57,48 +57,52 @@ class DatasetEvidence:
 
 
 def learn(parts: Iterable[pa.ChunkedArray], declared: Declared = NOTHING_DECLARED) -> DatasetEvidence:
-    """Return the evidence in *parts*, each with lists of the complete ARKs of a document.
+    """Return the evidence in *parts*: for each part, a list of the complete ARKs of each document, in UTF-8.
 
-    *declared* are the user's check characters.
+    *declared* are the user's check characters by NAAN.
 
     >>> list(learn([pa.chunked_array([[[b"ark:1/b"], [b"ark:1/a", b"ark:1/b"]]])]).evidence.whole_forms)
     ['ark:1/a', 'ark:1/b']
     """
-    names = _counted(pa.array([], pa.large_binary()))
-    new: list[pa.Table] = []
+    names = _table_of_names(pa.array([], pa.large_binary()))
+    new_tables: list[pa.Table] = []
     for part in parts:
-        new.append(_counted(pc.list_flatten(part).cast(pa.large_binary())))
-        if sum(table.num_rows for table in new) > names.num_rows + _AT_ONCE:
-            names, new = _merged([names, *new]), []
-    names = _merged([names, *new]).sort_by("name")
-    whole, is_repeated = names["name"], pc.greater(names["documents"], 1)
+        new_tables.append(_table_of_names(pc.list_flatten(part).cast(pa.large_binary())))
+        if sum(table.num_rows for table in new_tables) > names.num_rows + _BATCH_NAMES:
+            names, new_tables = _merged_tables([names, *new_tables]), []
+    names = _merged_tables([names, *new_tables]).sort_by("name")
+    distinct_names, is_repeated = names["name"], pc.greater(names["documents"], 1)
     digest = hashlib.sha256()
-    for batch in pa.table([whole, is_repeated], ["name", "repeated"]).to_batches(_AT_ONCE):
+    for batch in pa.table([distinct_names, is_repeated], ["name", "repeated"]).to_batches(_BATCH_NAMES):
         digest.update(batch.serialize())
-    return DatasetEvidence(evidence_of(whole, whole.filter(is_repeated), declared), digest.hexdigest())
+    return DatasetEvidence(
+        evidence_of(distinct_names, distinct_names.filter(is_repeated), declared), digest.hexdigest()
+    )
 
 
-def _counted(names: pa.Array | pa.ChunkedArray) -> pa.Table:
+def _table_of_names(names: pa.Array | pa.ChunkedArray) -> pa.Table:
     return pa.table({"name": names, "documents": pa.repeat(1, len(names))})
 
 
-def _merged(tables: Sequence[pa.Table]) -> pa.Table:
-    counted = pa.concat_tables(tables).group_by("name").aggregate([("documents", "sum")])
-    return counted.rename_columns({"documents_sum": "documents"})
+def _merged_tables(tables: Sequence[pa.Table]) -> pa.Table:
+    grouped = pa.concat_tables(tables).group_by("name").aggregate([("documents", "sum")])
+    return grouped.rename_columns({"documents_sum": "documents"})
 
 
-def evidence_of(names: pa.ChunkedArray, repeated: pa.ChunkedArray, declared: Declared) -> Evidence:
-    """Return the same as `Evidence.from_arks`, with one ARK at a time in memory as an object.
+def evidence_of(sorted_arks: pa.ChunkedArray, repeated_arks: pa.ChunkedArray, declared: Declared) -> Evidence:
+    """Return the evidence of `Evidence.from_arks`, without a Python object for each ARK.
 
-    *names* are the sorted distinct ARKs, *repeated* those in two documents or more.
+    *sorted_arks* are the sorted distinct ARKs in UTF-8, *repeated_arks* those in two documents or more.
     """
-    whole, bases = SortedNames(names), SortedNames(_bases(names))
-    zones = Zones(learn_zones(bases.arks()), declared)
-    shapes = Shapes.learn(bases.arks(), zones)
-    return Evidence(whole, shapes, qualifier_words(whole.arks()), zones, cast("Container[Ark]", SortedNames(repeated)))
+    names, base_names = SortedNames(sorted_arks), SortedNames(_bases(sorted_arks))
+    zones = Zones(learn_zones(base_names.arks()), declared)
+    shapes = Shapes.learn(base_names.arks(), zones)
+    return Evidence(
+        names, shapes, qualifier_words(names.arks()), zones, cast("Container[Ark]", SortedNames(repeated_arks))
+    )
 
 
 def _bases(names: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return the sorted distinct names without their qualifiers."""
-    bases = pc.replace_substring_regex(names, pattern=r"(?s)^([^/]*/[^/.]*).*", replacement=r"\1")
-    return pa.table([pc.unique(bases)], ["name"]).sort_by("name")["name"]
+    """Return the distinct ARKs of *names* without their qualifiers, sorted."""
+    base_names = pc.replace_substring_regex(names, pattern=r"(?s)^([^/]*/[^/.]*).*", replacement=r"\1")
+    return pa.table([pc.unique(base_names)], ["name"]).sort_by("name")["name"]

@@ -16,14 +16,14 @@ from extractors.processes.codec import to_json
 
 
 def fingerprint(declared: Declared) -> tuple[str, ...]:
-    """Return what determines which ARKs are found: the version of arkaudit, *declared* check characters, and plug-ins.
+    """Return the versions that affect which ARKs are found: arkaudit, *declared* check characters, and plug-ins.
 
     >>> fingerprint({}) == (f"arkaudit {__version__}",)
     True
     """
-    rules = (f"check characters of {naan}: {has_check}" for naan, has_check in sorted(declared.items()))
-    added = (f"{name} by {plugin.reader}" for name, plugin in sorted(PLUGIN_FORMATS.items()))
-    return (f"arkaudit {__version__}", *rules, *added)
+    check_character_rules = (f"check characters of {naan}: {has_check}" for naan, has_check in sorted(declared.items()))
+    plugin_readers = (f"{name} by {plugin.reader}" for name, plugin in sorted(PLUGIN_FORMATS.items()))
+    return (f"arkaudit {__version__}", *check_character_rules, *plugin_readers)
 
 
 def digest_of(data: bytes) -> str:
@@ -41,12 +41,12 @@ class Part:
     """Input files that are read together."""
 
     made_by: tuple[str, ...]
-    """The `fingerprint` of the programs that read it."""
+    """The `fingerprint` of the programs that read the part."""
     files: tuple[InputFile, ...]
 
     @property
     def digest(self) -> str:
-        """The beginning of the name of its file."""
+        """The beginning of the name of the file that the part is read into."""
         return digest_of(to_json(self))
 
 
@@ -70,30 +70,30 @@ def parts_of(
     return [Part(fingerprint(declared), tuple(group)) for group in groups]
 
 
-def done_and_left(
-    done: Iterable[tuple[str, Part]],
+def split_parts(
+    done_parts: Iterable[tuple[str, Part]],
     files: Collection[InputFile],
     *,
     location: str,
     declared: Declared,
     part_bytes: int = PART_BYTES,
 ) -> tuple[dict[str, Part], list[Part]]:
-    """Return the names of read parts that are of use for *files*, and the parts left to read.
+    """Return the *done_parts* that are still valid for *files*, by name, and the parts left to read.
 
-    A part is read again if one of its files has changed, or if the programs differ. Raises `UserMistake` if *done* at
-    *location* have a file that is not among *files*.
+    A part is read again if a file of it has changed, or if its `fingerprint` differs. Raises `UserMistake` if
+    *done_parts* of the dataset at *location* have a file that is not among *files*.
     """
-    given = {file.name for file in files}
-    left = set(files)
-    useful = {}
-    for name, part in done:
+    input_names = {file.name for file in files}
+    open_files = set(files)
+    useful_parts = {}
+    for name, part in done_parts:
         for file in part.files:
-            if file.name not in given:
+            if file.name not in input_names:
                 raise UserMistake(
                     f"{file.name} is in {location}, but the command does not name it, or it is no longer there: "
                     "name all files of the dataset, or make a new dataset"
                 )
-        if part.made_by == fingerprint(declared) and left.issuperset(part.files):
-            useful[name] = part
-            left.difference_update(part.files)
-    return useful, parts_of(left, part_bytes=part_bytes, declared=declared)
+        if part.made_by == fingerprint(declared) and open_files.issuperset(part.files):
+            useful_parts[name] = part
+            open_files.difference_update(part.files)
+    return useful_parts, parts_of(open_files, part_bytes=part_bytes, declared=declared)

@@ -53,7 +53,7 @@ PARTS = "parts.txt"
 
 
 def table_file(table: str, part: str) -> str:
-    """Return the name of the file of a decided part in a table."""
+    """Return the name of the file with the rows of a *part* in a *table*; both are names."""
     return f"{table}/{part}.parquet"
 
 
@@ -65,60 +65,60 @@ _READ_SCHEMA = pa.schema({"encoded": pa.binary(), "whole": pa.list_(pa.binary())
 
 
 def read_part(storage: Storage, part: Part, folder: str, declared: Declared = NOTHING_DECLARED) -> str:
-    """Read *part* unless that is done, and return the name of its file; local paths are relative to *folder*.
+    """Read *part* into a file unless the file exists, and return its name; local paths are relative to *folder*.
 
-    *declared* are the user's check characters. Raises OSError if the storage fails.
+    *declared* are the user's check characters by NAAN. Raises OSError if the storage fails.
     """
-    done = f"{READ}/{part.digest}.parquet"
-    if storage.is_file(done):
-        return done
-    parts = (document for file in part.files for document in _parts_of(file, folder))
+    file_name = f"{READ}/{part.digest}.parquet"
+    if storage.is_file(file_name):
+        return file_name
+    members = (document for file in part.files for document in _parts_of(file, folder))
     is_killed = False
     with storage.scratch() as scratch:
         with ParquetFile(_READ_SCHEMA.with_metadata({b"part": to_json(part)}), scratch) as rows:
             for summary in chain.from_iterable(
-                parts_reader(document_process(), summary_with_origin, declared).results(parts, part_weight)
+                parts_reader(document_process(), summary_with_origin, declared).results(members, part_weight)
             ):
-                whole = sorted(str(ark).encode("utf-8", "surrogatepass") for ark in summary.whole)
-                rows.add([(summary.encoded, whole)], len(summary.encoded))
+                complete_arks = sorted(str(ark).encode("utf-8", "surrogatepass") for ark in summary.whole)
+                rows.add([(summary.encoded, complete_arks)], len(summary.encoded))
                 is_killed |= any(finding.kind == KILLED for finding in summary.findings)
         # The next command reads a part again in which a document was killed.
-        name = done.replace(".", f"-{scratch.name}.") if is_killed else done
-        storage.put(scratch, name)
-    return name
+        final_name = file_name.replace(".", f"-{scratch.name}.") if is_killed else file_name
+        storage.put(scratch, final_name)
+    return final_name
 
 
-def parts_read(storage: Storage) -> Iterator[tuple[str, Part]]:
-    """Yield the names and the parts of the files of the first pass, without those to read again."""
-    for file in storage.names(READ):
-        if OWN_FILE.fullmatch(file) and "-" not in file:
-            name = f"{READ}/{file}"
+def done_parts_in(storage: Storage) -> Iterator[tuple[str, Part]]:
+    """Yield the names and the parts of the files of the first pass in *storage*, without those to read again."""
+    for base_name in storage.names(READ):
+        if OWN_FILE.fullmatch(base_name) and "-" not in base_name:
+            name = f"{READ}/{base_name}"
             # Another version may have written other metadata.
-            with storage.open(name) as opened, suppress(ValueError):
-                yield name, from_json(pq.read_schema(opened).metadata[b"part"], Part)
+            with storage.open(name) as parquet_file, suppress(ValueError):
+                yield name, from_json(pq.read_schema(parquet_file).metadata[b"part"], Part)
 
 
 def evidence_in(storage: Storage, files: Iterable[str], declared: Declared) -> DatasetEvidence:
     """Return the evidence of all documents in the *files* of the first pass, and of *declared* check characters."""
 
-    def whole_in(name: str) -> pa.ChunkedArray:
+    def complete_arks_in(name: str) -> pa.ChunkedArray:
         with storage.open(name) as file:
             return sound_parquet(file).read(["whole"])["whole"]
 
-    return learn(map(whole_in, files), declared)
+    return learn(map(complete_arks_in, files), declared)
 
 
 def _parts_of(file: InputFile, folder: str) -> Iterator[two_passes.Part]:
-    """Yield the documents in a file. Raises OSError if the storage fails, which is not damage to the file."""
+    """Yield the documents in a file, a path below *folder* or a URL. Raises OSError if the storage fails."""
     if not is_object(file.name):
         yield from documents_in_file(Path(folder, file.name), document_name(Path(file.name)))
         return
-    with object_copy(file.name) as copy:
-        yield from documents_in_file(copy, file.name)
+    with object_copy(file.name) as local_copy:
+        yield from documents_in_file(local_copy, file.name)
 
 
 def summary_with_origin(part: two_passes.Part, extraction: Extraction | None) -> DocumentSummary:
-    """Return the summary of the document that *part* is, or that *extraction* read from it, with its origin."""
+    """Return the summary of the document *part*, with its origin; *extraction* is the result of reading it, if any."""
     origin = Origin(part.name)
     if isinstance(part, ArchiveMember):
         page_resolvers: Iterable[str | None] = ()
@@ -149,38 +149,40 @@ class DecidedPart:
     """Number of unreadable documents."""
 
 
-def decide_part(storage: Storage, read_file: str, learned: DatasetEvidence) -> DecidedPart:
-    """Decide the part in *read_file* by what was *learned*, unless that is done.
+def decide_part(storage: Storage, read_file: str, evidence: DatasetEvidence) -> DecidedPart:
+    """Decide the mentions in *read_file* by *evidence*, write the rows of the tables unless they exist, and count them.
 
     Raises OSError if the storage fails.
     """
-    part = digest_of(f"{read_file} {learned.digest}".encode())
-    names = {table.name: table_file(table.name, part) for table in DATASET_TABLES}
-    if not all(map(storage.is_file, names.values())):
+    part_name = digest_of(f"{read_file} {evidence.digest}".encode())
+    file_names = {table.name: table_file(table.name, part_name) for table in DATASET_TABLES}
+    if not all(map(storage.is_file, file_names.values())):
         with ExitStack() as stack:
             files = {
-                table.name: stack.enter_context(_table_file_when_complete(storage, names[table.name], schema_of(table)))
+                table.name: stack.enter_context(
+                    _table_file_when_complete(storage, file_names[table.name], schema_of(table))
+                )
                 for table in DATASET_TABLES
             }
-            read = sound_parquet(stack.enter_context(storage.open(read_file)))
-            batches = read.iter_batches(BATCH_DOCUMENTS, columns=["encoded"])
-            encoded = chain.from_iterable(batch["encoded"].to_pylist() for batch in batches)
-            names_of_documents: set[str] = set()
-            for rows, _ in decided_documents(encoded, learned.evidence, rows_of, None):
+            read_parquet = sound_parquet(stack.enter_context(storage.open(read_file)))
+            batches = read_parquet.iter_batches(BATCH_DOCUMENTS, columns=["encoded"])
+            encoded_documents = chain.from_iterable(batch["encoded"].to_pylist() for batch in batches)
+            document_names: set[str] = set()
+            for rows, _ in decided_documents(encoded_documents, evidence.evidence, rows_of, None):
                 # Several rows about one archive become one document.
-                rows[DOCUMENTS.name] = [row for row in rows[DOCUMENTS.name] if row[0] not in names_of_documents]
-                names_of_documents.update(row[0] for row in rows[DOCUMENTS.name])
+                rows[DOCUMENTS.name] = [row for row in rows[DOCUMENTS.name] if row[0] not in document_names]
+                document_names.update(row[0] for row in rows[DOCUMENTS.name])
                 for table, table_rows in rows.items():
                     files[table].add(table_rows)
-    with storage.open(names[DOCUMENTS.name]) as file:
+    with storage.open(file_names[DOCUMENTS.name]) as file:
         documents = pq.read_table(file, columns=["outcome", "mentions"])
     unreadable = pc.sum(pc.equal(documents["outcome"], "unreadable")).as_py() or 0
-    return DecidedPart(part, documents.num_rows, pc.sum(documents["mentions"]).as_py() or 0, unreadable)
+    return DecidedPart(part_name, documents.num_rows, pc.sum(documents["mentions"]).as_py() or 0, unreadable)
 
 
 @contextmanager
 def _table_file_when_complete(storage: Storage, name: str, schema: pa.Schema) -> Iterator[ParquetFile]:
-    """Give a file for rows, which gets its *name* when it is complete."""
+    """Yield a file for rows, which is put into *storage* under *name* after the ``with`` block."""
     with storage.scratch() as scratch:
         with ParquetFile(schema, scratch) as file:
             yield file
@@ -188,13 +190,13 @@ def _table_file_when_complete(storage: Storage, name: str, schema: pa.Schema) ->
 
 
 def rows_of(document: Document) -> Rows:
-    """Return the rows of a decided document in each table."""
+    """Return the rows of a decided document by the name of their table, with cells in the order of the columns."""
     origin = document.origin
     assert origin is not None
     # Empty for a whole file.
-    record = document.name.removeprefix(origin.source).removeprefix(INSIDE)
-    where = [document.name, origin.source, record]
-    about = [
+    member_name = document.name.removeprefix(origin.source).removeprefix(INSIDE)
+    location_cells = [document.name, origin.source, member_name]
+    document_cells = [
         origin.url,
         "unreadable" if document.is_unreadable else "read",
         document.media_type,
@@ -206,7 +208,7 @@ def rows_of(document: Document) -> Rows:
     is_document = origin.size is not None or document.is_unreadable
     mentions = []
     resolvers = [origin.link_resolvers.get(index) for index in range(len(document.mentions))]
-    requested = list(citation_urls(document.mentions, resolvers, ""))
+    request_urls = list(citation_urls(document.mentions, resolvers, ""))
     for index, mention in enumerate(document.mentions):
         ark = mention.ark
         row = mention_row(document.name, mention) | {
@@ -215,14 +217,14 @@ def rows_of(document: Document) -> Rows:
             "shoulder": shoulder_of(ark.name),
             "name": ark.name,
             "qualifier": ark.qualifier,
-            "requested": requested[index],
+            "requested": request_urls[index],
             "decided": 2 if index in document.changed else 1,
         }
-        mentions.append([*where, *(row[name] for name in _CELLS)])
+        mentions.append([*location_cells, *(row[name] for name in _CELLS)])
     budget = current_budget()  # of the suggestions
     findings = dict.fromkeys((*document.findings, *(budget.findings if budget else ())))
     return {
-        DOCUMENTS.name: [[*where, *about]] if is_document else [],
+        DOCUMENTS.name: [[*location_cells, *document_cells]] if is_document else [],
         MENTIONS.name: mentions,
-        FINDINGS.name: [[*where, finding.kind, finding.detail] for finding in findings],
+        FINDINGS.name: [[*location_cells, finding.kind, finding.detail] for finding in findings],
     }

@@ -48,11 +48,11 @@ class InputFile:
 
 
 def objects_at(url: str) -> list[InputFile]:
-    """Return the object at *url*, or those below it. Raises `UserMistake` if there is none, and `DatasetError`."""
+    """Return the object at *url* and those below this prefix. Raises `UserMistake` without any, and `DatasetError`."""
     with network_errors(url):
         files, path = file_system(url)
-        below = fs.FileSelector(path.rstrip("/"), recursive=True, allow_not_found=True)
-        entries = [files.get_file_info(path), *files.get_file_info(below)]
+        selector = fs.FileSelector(path.rstrip("/"), recursive=True, allow_not_found=True)
+        entries = [files.get_file_info(path), *files.get_file_info(selector)]
         objects = [entry for entry in entries if entry.type is fs.FileType.File]
     if not objects:
         raise UserMistake(f"there is no object at {url}")
@@ -61,12 +61,12 @@ def objects_at(url: str) -> list[InputFile]:
 
 @contextmanager
 def object_copy(url: str) -> Iterator[Path]:
-    """Give a local copy of an object with its file name. Raises OSError."""
+    """Yield a temporary local copy of the object at *url*, with its file name. Raises OSError."""
     files, path = file_system(url)
     with tempfile.TemporaryDirectory(prefix="arkaudit-") as folder:
-        copy = Path(folder, path.rpartition("/")[2])
-        fs.copy_files(path, str(copy), source_filesystem=files)
-        yield copy
+        local_copy = Path(folder, path.rpartition("/")[2])
+        fs.copy_files(path, str(local_copy), source_filesystem=files)
+        yield local_copy
 
 
 def file_system(location: str) -> tuple[fs.FileSystem, str]:
@@ -90,7 +90,7 @@ def bucket_files(bucket: str) -> fs.FileSystem:
 
 @contextmanager
 def network_errors(location: str) -> Iterator[None]:
-    """Raise `DatasetError` for an OSError of object storage."""
+    """Raise `DatasetError` for an OSError in the ``with`` block if *location* is a URL of objects."""
     try:
         yield
     except OSError as problem:
@@ -100,7 +100,7 @@ def network_errors(location: str) -> Iterator[None]:
 
 
 def reason_of(problem: BaseException) -> str:
-    """Return type and message of an exception in a line."""
+    """Return the type and message of an exception in one line of at most 300 characters."""
     return f"{type(problem).__name__}: {problem}".partition("\n")[0][:300]
 
 
@@ -125,9 +125,9 @@ class Storage:
         self._files = fs.SubTreeFileSystem(root, files)
 
     def names(self, folder: str) -> list[str]:
-        """Return the sorted names in a folder, without its path."""
-        inside = fs.FileSelector(folder, allow_not_found=True)
-        return sorted(entry.base_name for entry in self._files.get_file_info(inside))
+        """Return the sorted names in a folder, without its path; none if there is no such folder."""
+        selector = fs.FileSelector(folder, allow_not_found=True)
+        return sorted(entry.base_name for entry in self._files.get_file_info(selector))
 
     def is_file(self, name: str) -> bool:
         """Return True if there is a file of this name."""
@@ -139,7 +139,7 @@ class Storage:
 
     @contextmanager
     def scratch(self) -> Iterator[Path]:
-        """Give the path of a new local file, and remove the file afterwards if it is still there."""
+        """Yield the path of a new local file, and remove the file after the ``with`` block if it still exists."""
         folder = Path(tempfile.gettempdir() if is_object(self.location) else f"{self.location}/{SCRATCH}")
         folder.mkdir(parents=True, exist_ok=True)
         path = folder / secrets.token_hex(8)
@@ -149,7 +149,7 @@ class Storage:
             path.unlink(missing_ok=True)
 
     def put(self, scratch: Path, name: str) -> None:
-        """Move a scratch file to its final *name*, atomically; in a folder it is durable then."""
+        """Move a scratch file to its final *name* atomically; in a folder it then survives loss of power."""
         if is_object(self.location):
             fs.copy_files(str(scratch), name, destination_filesystem=self._files)
             return

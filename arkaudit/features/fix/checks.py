@@ -27,52 +27,53 @@ Pair = tuple[str, str]
 #: The time of a check, and the address at which it found the object instead of the cited one; None if as cited.
 Check = tuple[datetime, str | None]
 
-_DETOURS = [Question.AT_PATH, Question.AT_REGISTRY, Question.AT_GLOBAL]
-_AILING = [outcome for outcome in ObjectOutcome if outcome.family in (Family.FAILS, Family.UNREACHABLE)]
+_DETOUR_QUESTIONS = [Question.AT_PATH, Question.AT_REGISTRY, Question.AT_GLOBAL]
+_PROBLEM_OUTCOMES = [outcome for outcome in ObjectOutcome if outcome.family in (Family.FAILS, Family.UNREACHABLE)]
 
 
 def lasting_address(checks: Sequence[Check], policy: StatusPolicy) -> str | None:
-    """Return the address that the last checks agree on, if they are as many and as far apart as confirm a failure.
+    """Return the address that the last of *checks* agree on, or None.
 
-    *checks* are those of one ARK at one URL, by time.
+    *checks* are those of one ARK at one URL, by time. As many must agree, over as many days, as confirm a failure by
+    *policy*.
 
     >>> week = [(datetime(2026, 11, day), "https://n2t.net/") for day in (1, 4, 8)]
     >>> lasting_address(week, StatusPolicy()), lasting_address(week[:2], StatusPolicy())
     ('https://n2t.net/', None)
     """
-    last_at, address = checks[-1]
-    others = (number for number, (_, url) in enumerate(reversed(checks)) if url != address)
-    agreeing = next(others, len(checks))
-    is_confirmed = last_at - checks[-agreeing][0] >= timedelta(days=policy.days)
-    return address if agreeing >= policy.strikes and is_confirmed else None
+    last_time, address = checks[-1]
+    differing_positions = (number for number, (_, url) in enumerate(reversed(checks)) if url != address)
+    agreeing_count = next(differing_positions, len(checks))
+    is_confirmed = last_time - checks[-agreeing_count][0] >= timedelta(days=policy.days)
+    return address if agreeing_count >= policy.strikes and is_confirmed else None
 
 
 @dataclass(frozen=True, slots=True)
 class Checks:
-    """What the checks in a store found that a correction may rest on, by ARK and request URL."""
+    """The results of checks in a store that a correction may rest on, by ARK and request URL."""
 
     addresses: Mapping[Pair, str]
     """The address at which the last checks found the object, instead of the cited one."""
-    listed: Mapping[Pair, tuple[Kind, str | None, str]]
-    """Kind, correct ARK (None if it stays) and reason of a correction that is only listed."""
+    listed_corrections: Mapping[Pair, tuple[Kind, str | None, str]]
+    """Kind, correct ARK (None if unchanged) and reason of a correction that is listed but never written."""
     registry: Registry
     hosts: frozenset[str] = frozenset()
-    """Hosts that the user names, in addition to those that the registry gives for a NAAN."""
+    """Hosts that the user allows in corrections, in addition to those that the registry has for a NAAN."""
 
-    def corrections_of(self, mention: Mention, before: Correction | None) -> Iterator[Correction]:
-        """Yield the corrections of a mention that rest on checks, on top of the correction *before*, if any."""
+    def corrections_of(self, mention: Mention, earlier_correction: Correction | None) -> Iterator[Correction]:
+        """Yield the corrections of a mention that rest on checks, of its text after *earlier_correction*, if any."""
         # In the query of another URL, a correction would have to be encoded, too.
         if "percent-encoding" in mention.repairs:
             return
-        written, ark = before.correct if before else mention.as_written, str(mention.ark)
+        written, ark = earlier_correction.correct if earlier_correction else mention.as_written, str(mention.ark)
         pair = ark, request_url(mention.repaired, mention.resolver, GLOBAL_RESOLVER)
-        if pair in self.listed:
-            kind, correct, because = self.listed[pair]
-            yield Correction(written, correct or written, ark, (kind,), because, location_of(mention))
+        if pair in self.listed_corrections:
+            kind, correct, reason = self.listed_corrections[pair]
+            yield Correction(written, correct or written, ark, (kind,), reason, location_of(mention))
         address = self.addresses.get(pair) if mention.resolver is not None else None
-        kind, because = Kind.MOVED, "the cited resolver fails; the ARK works at this one"
+        kind, reason = Kind.MOVED, "the cited resolver fails; the ARK works at this one"
         if address == _with_https(pair[1]):
-            kind, address, because = Kind.HTTPS, _with_https(written), "the resolver redirects http to https"
+            kind, address, reason = Kind.HTTPS, _with_https(written), "the resolver redirects http to https"
         if address is None or address == written:
             return
         host, entry = authority_of(address), self.registry.entry(mention.ark)
@@ -80,7 +81,7 @@ class Checks:
         refusal = escape_refusal(written, address)
         if host not in registered | self.hosts:
             refusal = f"neither you (--host) nor the NAAN registry names {host}"
-        yield Correction(written, address, ark, (kind,), because, location_of(mention), refusal)
+        yield Correction(written, address, ark, (kind,), reason, location_of(mention), refusal)
 
 
 def _with_https(url: str) -> str:
@@ -88,24 +89,27 @@ def _with_https(url: str) -> str:
 
 
 def checks_of(store: Path, registry: Registry, hosts: Iterable[str]) -> Checks:
-    """Return the checks in *store*. Raises `crawler.store.StoreUnopenable` and `StoreDamaged`."""
+    """Return the checks in *store*, with the *registry* and the *hosts* that the user allows.
+
+    Raises `crawler.store.StoreUnopenable` and `StoreDamaged`.
+    """
 
     def load(connection: Connection) -> Checks:
         policy, checks = policy_of(connection), dict[Pair, list[Check]]()
         for pair, check in _checks(connection):
             checks.setdefault(pair, []).append(check)
-        lasting = ((pair, lasting_address(of_pair, policy)) for pair, of_pair in checks.items())
-        addresses = {pair: address for pair, address in lasting if address is not None}
+        address_by_pair = ((pair, lasting_address(pair_checks, policy)) for pair, pair_checks in checks.items())
+        addresses = {pair: address for pair, address in address_by_pair if address is not None}
         return Checks(addresses, dict(_listed_corrections(connection)), registry, frozenset(hosts))
 
     return read_store(store, load)
 
 
 def _checks(connection: Connection) -> Iterator[tuple[Pair, Check]]:
-    """Yield the checks of ARKs that work at another address or were asked by http, but of no suspect run; by time."""
+    """Yield checks of ARKs that work at another address, or were requested by http, by time; without suspect runs."""
     verdict, run, observation = schema.verdict.c, schema.run.c, schema.observation.c
-    suspect = select(schema.assessment.c.run_id).where(schema.assessment.c.is_suspect)
-    elsewhere = select(verdict.ark_id).where(verdict.object == ObjectOutcome.WORKS_ELSEWHERE)
+    suspect_runs = select(schema.assessment.c.run_id).where(schema.assessment.c.is_suspect)
+    arks_elsewhere = select(verdict.ark_id).where(verdict.object == ObjectOutcome.WORKS_ELSEWHERE)
     is_same = (observation.run_id == verdict.run_id) & (observation.request_url == verdict.request_url)
     query = (
         select(schema.ark.c.ark, verdict.request_url, verdict.object, run.started_at)
@@ -113,24 +117,24 @@ def _checks(connection: Connection) -> Iterator[tuple[Pair, Check]]:
         .join_from(schema.verdict, schema.ark)
         .join(schema.run, run.run_id == verdict.run_id)
         .join(schema.observation, is_same)
-        .where(verdict.run_id.not_in(suspect), observation.question.in_([Question.OBJECT, *_DETOURS]))
-        .where(verdict.request_url.startswith("http://") | verdict.ark_id.in_(elsewhere))
+        .where(verdict.run_id.not_in(suspect_runs), observation.question.in_([Question.OBJECT, *_DETOUR_QUESTIONS]))
+        .where(verdict.request_url.startswith("http://") | verdict.ark_id.in_(arks_elsewhere))
         .order_by(run.started_at, verdict.verdict_id, observation.observation_id)
     )
-    last: dict[tuple[Pair, datetime], str | None] = {}
+    last_addresses: dict[tuple[Pair, datetime], str | None] = {}
     for row in connection.execute(query):
-        secure, address = _with_https(row.request_url), None
+        https_url, address = _with_https(row.request_url), None
         # The last detour that was tried is the one that found the object.
-        if row.object == ObjectOutcome.WORKS_ELSEWHERE and row.question in _DETOURS:
+        if row.object == ObjectOutcome.WORKS_ELSEWHERE and row.question in _DETOUR_QUESTIONS:
             address = row.asked_url
-        elif row.object == ObjectOutcome.RESOLVED and secure != row.request_url:
-            address = secure if any(hop["url"] == secure and hop["status"] for hop in row.hops) else None
-        last[(row.ark, row.request_url), datetime.fromisoformat(row.started_at)] = address
-    return ((pair, (at, address)) for (pair, at), address in last.items())
+        elif row.object == ObjectOutcome.RESOLVED and https_url != row.request_url:
+            address = https_url if any(hop["url"] == https_url and hop["status"] for hop in row.hops) else None
+        last_addresses[(row.ark, row.request_url), datetime.fromisoformat(row.started_at)] = address
+    return ((pair, (checked_at, address)) for (pair, checked_at), address in last_addresses.items())
 
 
 def _listed_corrections(connection: Connection) -> Iterator[tuple[Pair, tuple[Kind, str | None, str]]]:
-    """Yield what the last verdicts give for corrections that are only listed."""
+    """Yield corrections that are listed but never written, from the last verdicts: kind, correct ARK and reason."""
     verdict, memento = schema.verdict.c, schema.memento.c
     is_same = (memento.ark_id == verdict.ark_id) & (memento.request_url == verdict.request_url)
     query = (
@@ -148,6 +152,6 @@ def _listed_corrections(connection: Connection) -> Iterator[tuple[Pair, tuple[Ki
                 (row.ark, row.request_url),
                 (Kind.MISTYPED, row.did_you_mean["ark"], "it is not found; this one works"),
             )
-        elif row.object in _AILING:
-            because = f"it fails; {row.memento_url} is a copy of {row.memento_at[:10]}"
-            yield (row.ark, row.request_url), (Kind.ARCHIVED, None, because)
+        elif row.object in _PROBLEM_OUTCOMES:
+            reason = f"it fails; {row.memento_url} is a copy of {row.memento_at[:10]}"
+            yield (row.ark, row.request_url), (Kind.ARCHIVED, None, reason)

@@ -70,14 +70,14 @@ def fix(
     from crawler.spiders.seeds import Seeds
 
     kinds = {Kind(token) for token in only} or {Kind.SPELLING}
-    checked = kinds - {Kind.SPELLING}
+    checked_kinds = kinds - {Kind.SPELLING}
     if is_applied and patch is not None:
         raise UserMistake("give either --apply or --patch")
     if force and not is_applied:
         raise UserMistake("--force is for --apply")
-    if checked and store_file is None:
-        raise UserMistake(f"--only {min(checked)} needs --store, because it rests on checks")
-    if hosts and not checked:
+    if checked_kinds and store_file is None:
+        raise UserMistake(f"--only {min(checked_kinds)} needs --store, because it rests on checks")
+    if hosts and not checked_kinds:
         raise UserMistake("--host is for --only https and --only moved")
     logs.start(None, errors)
     seeds = Seeds.parse(places)
@@ -97,20 +97,20 @@ def fix(
     if is_applied:
         remove_parts(files)
     # The state of each work tree before the first file in it is replaced.
-    of_tree = cache(reason_to_leave_tree)
-    corrected, refusals = Counter[Path](), Counter[str]()
-    diffs, unread = list[bytes](), list[str]()
-    problems = 0
+    cached_tree_reason = cache(reason_to_leave_tree)
+    counts_by_file, refusals = Counter[Path](), Counter[str]()
+    diffs, unread_files = list[bytes](), list[str]()
+    problem_count = 0
     for file in fixed_files(files, kinds, jobs=jobs or core_count(), checks=checks):
         if file.is_unread:
             say(f"{file.path}: {file.problem}")
-            unread.append(str(file.path))
+            unread_files.append(str(file.path))
             continue
         try:
             if file.corrections and not file.problem:
                 file.problem = reason_to_leave(file.path)
                 if is_applied and not force:
-                    file.problem = file.problem or of_tree(work_tree(file.path))
+                    file.problem = file.problem or cached_tree_reason(work_tree(file.path))
             if file.corrections and not file.problem:
                 if is_applied:
                     replace_file(file.path, file.old, file.new)
@@ -120,27 +120,27 @@ def fix(
             file.problem = getattr(problem, "strerror", None) or str(problem)
         if file.problem:
             say(f"{file.path}: not corrected: {file.problem}", level=logging.WARNING)
-            problems += 1
+            problem_count += 1
             continue
-        _list(file.path, (*file.corrections, *(listed for listed in file.unwritten if listed.refusal != UNCERTAIN)))
-        corrected[file.path] += len(file.corrections)
-        refusals.update(unwritten.refusal for unwritten in file.unwritten)
+        _list(file.path, (*file.corrections, *(item for item in file.unwritten if item.refusal != UNCERTAIN)))
+        counts_by_file[file.path] += len(file.corrections)
+        refusals.update(correction.refusal for correction in file.unwritten)
     if patch is not None:
         rows.write_file(patch, b"".join(diffs))
-    if unread and len(unread) == len(files):
-        end_unread("nothing", unread)
-    done = "corrected" if is_applied else f"corrected by {patch}" if patch is not None else "to correct"
-    number = sum(map(bool, corrected.values()))
-    total = f"{count_noun(corrected.total(), 'citation')} {done} in {count_noun(number, 'file')}"
-    say(_total(total if number else "nothing to correct", refusals, problems))
-    if number and not is_applied:
+    if unread_files and len(unread_files) == len(files):
+        end_unread("nothing", unread_files)
+    action = "corrected" if is_applied else f"corrected by {patch}" if patch is not None else "to correct"
+    file_count = sum(map(bool, counts_by_file.values()))
+    total_words = f"{count_noun(counts_by_file.total(), 'citation')} {action} in {count_noun(file_count, 'file')}"
+    say(_total(total_words if file_count else "nothing to correct", refusals, problem_count))
+    if file_count and not is_applied:
         say(next_words(shlex.join(("git", "apply", str(patch))) if patch else command(*sys.argv[1:], "--apply")))
-    if problems:
-        sys.exit(EXIT_UNFINISHED if number else EXIT_MISTAKE)
+    if problem_count:
+        sys.exit(EXIT_UNFINISHED if file_count else EXIT_MISTAKE)
 
 
 def _list(path: Path, corrections: Iterable[Correction]) -> None:
-    """Print a line for each of *corrections*."""
+    """Print a line for each of the *corrections* of the file at *path* on standard output."""
     for correction in corrections:
         refusal = f"; not written: {correction.refusal}" if correction.refusal else ""
         change = (
@@ -148,20 +148,20 @@ def _list(path: Path, corrections: Iterable[Correction]) -> None:
             if correction.correct == correction.written
             else f"{correction.written} -> {correction.correct}"
         )
-        line = f"{path}: {correction.location}: {change} ({', '.join(correction.kinds)}: {correction.because}){refusal}"
+        line = f"{path}: {correction.location}: {change} ({', '.join(correction.kinds)}: {correction.reason}){refusal}"
         rows.write(escape_invisible(line) + "\n", sys.stdout)
 
 
-def _total(done: str, refusals: Counter[str], problems: int) -> str:
-    """Return the line of totals.
+def _total(action: str, refusals: Counter[str], problem_count: int) -> str:
+    """Return the line of totals; *refusals* counts corrections that are not written by their reason.
 
     >>> _total("3 citations corrected in 2 files", Counter({"it is in code": 2}), 0)
     '3 citations corrected in 2 files; 2 not written: it is in code (2)'
     """
-    parts = [done]
+    parts = [action]
     if refusals:
         reasons = (f"{refusal} ({count})" for refusal, count in refusals.most_common())
         parts.append(f"{refusals.total()} not written: {', '.join(reasons)}")
-    if problems:
-        parts.append(f"{count_noun(problems, 'file')} not corrected")
+    if problem_count:
+        parts.append(f"{count_noun(problem_count, 'file')} not corrected")
     return "; ".join(parts)

@@ -67,28 +67,28 @@ class Edit:
 
 @dataclass(frozen=True, slots=True)
 class Correction:
-    """A citation as written and as it should be, and where it is in a file."""
+    """A citation as written and as it should be, with its location in a file."""
 
     written: str
     correct: str
     ark: str
     """The ARK in normal form, before and after the correction."""
     kinds: tuple[Kind, ...]
-    because: str
+    reason: str
     location: str = ""
     """Line, page, or part of the document."""
     refusal: str = ""
-    """Why it is not written; empty if it is."""
+    """The reason why the correction is not written to the file; empty if it is."""
     edits: tuple[Edit, ...] = ()
-    """In the characters of the file."""
+    """Edits of the characters of the file."""
 
 
 def spelling_correction(mention: Mention) -> Correction | None:
-    r"""Return the correction of the spelling, if it has a fault; the ARK stays the same.
+    r"""Return the correction of the spelling of a mention, or None without a fault; the ARK stays the same.
 
     >>> from extractors.find import find_arks
     >>> [mention] = find_arks("see ark:/12148/bpt6k10\n7371t.")
-    >>> spelling_correction(mention).correct, spelling_correction(mention).because
+    >>> spelling_correction(mention).correct, spelling_correction(mention).reason
     ('ark:/12148/bpt6k107371t', 'it has a line break')
     """
     written, correct = mention.as_written, mention.repaired
@@ -103,44 +103,48 @@ def spelling_correction(mention: Mention) -> Correction | None:
         refusal = "other text or an escape is inside it"
     else:
         refusal = escape_refusal(written, correct)
-    because = f"it has {', '.join(dict.fromkeys(faults))}"
-    return Correction(written, correct, str(mention.ark), (Kind.SPELLING,), because, location_of(mention), refusal)
+    reason = f"it has {', '.join(dict.fromkeys(faults))}"
+    return Correction(written, correct, str(mention.ark), (Kind.SPELLING,), reason, location_of(mention), refusal)
 
 
 def location_of(mention: Mention) -> str:
-    """Return the page of a mention, or its place in the document."""
+    """Return the page of a mention in words, or without pages its line or part of the document."""
     return mention.place if mention.page is None else f"p. {mention.page}"
 
 
 def escape_refusal(written: str, correct: str) -> str:
-    """Return why *correct* can't be written in every format; empty if it can."""
+    """Return the reason why *correct* can't replace *written* in every format; empty if it can."""
     is_plain = all(_PLAIN.fullmatch(edit.new) for edit in edits_between(written, correct))
     return "" if is_plain else "its new characters may need an escape"
 
 
 def combine(first: Correction | None, second: Correction) -> Correction:
-    """Return both corrections of one citation as one; *second* was made on top of *first*."""
+    """Return two corrections of a citation as one; *second* corrects the result of *first*."""
     if first is None:
         return second
-    because = f"{first.because}; {second.because}"
-    return replace(second, written=first.written, kinds=(*first.kinds, *second.kinds), because=because)
+    reason = f"{first.reason}; {second.reason}"
+    return replace(second, written=first.written, kinds=(*first.kinds, *second.kinds), reason=reason)
 
 
 def edits_between(written: str, correct: str) -> list[Edit]:
-    """Return the edits that make *correct* of *written*, in order.
+    """Return the edits that turn *written* into *correct*, in order.
 
     >>> edits_between("http://old.example/ark:/1", "https://new.example/ark:/1")
     [Edit(start=4, end=4, new='s'), Edit(start=7, end=10, new='new')]
     """
-    steps = SequenceMatcher(None, written, correct, autojunk=False).get_opcodes()
-    return [Edit(start, end, correct[first:last]) for step, start, end, first, last in steps if step != "equal"]
+    operations = SequenceMatcher(None, written, correct, autojunk=False).get_opcodes()
+    return [
+        Edit(start, end, correct[correct_start:correct_end])
+        for operation, start, end, correct_start, correct_end in operations
+        if operation != "equal"
+    ]
 
 
 def apply_edits(text: str, edits: Iterable[Edit]) -> str:
-    """Return *text* after *edits*, which are in order, without overlaps."""
+    """Return *text* after *edits*, which are in order and don't overlap."""
     pieces: list[str] = []
-    done = 0
+    copied_end = 0
     for edit in edits:
-        pieces += (text[done : edit.start], edit.new)
-        done = edit.end
-    return "".join((*pieces, text[done:]))
+        pieces += (text[copied_end : edit.start], edit.new)
+        copied_end = edit.end
+    return "".join((*pieces, text[copied_end:]))

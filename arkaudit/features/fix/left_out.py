@@ -22,27 +22,27 @@ ATTRIBUTE = "it is in an attribute other than a link"
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """A format of text that people write."""
+    """A format of text that people write, and that corrections may be written to."""
 
     format: Format
     suffixes: str
     left_out: Callable[[str], Iterable[Region]]
-    """Returns the parts of a text that are left out."""
+    """Returns the parts of a text that are never corrected."""
     is_prose: bool = True
-    """True if people write sentences in it, with quotations and examples."""
+    """True if the format has sentences, with quotations and examples."""
 
 
 _FORMS: Sequence[Form] = (
-    Form(Format.PLAIN, ".txt .text", regions.of_plain),
-    Form(Format.PLAIN, ".adoc .asciidoc", regions.of_asciidoc),
-    Form(Format.PLAIN, ".ris", regions.of_ris, is_prose=False),
-    Form(Format.MARKDOWN, ".md .markdown", regions.of_markdown),
-    Form(Format.RESTRUCTURED, ".rst .rest", regions.of_restructured),
-    Form(Format.LATEX, ".tex .ltx .latex", regions.of_latex),
-    Form(Format.BIBTEX, ".bib .bibtex", regions.of_bibtex, is_prose=False),
-    Form(Format.TABULAR, ".csv .tsv .tab", regions.of_table, is_prose=False),
-    Form(Format.HTML, ".html .htm .xhtml .xht", regions.of_html),
-    Form(Format.XML, ".xml .tei", regions.of_xml, is_prose=False),
+    Form(Format.PLAIN, ".txt .text", regions.plain_regions),
+    Form(Format.PLAIN, ".adoc .asciidoc", regions.asciidoc_regions),
+    Form(Format.PLAIN, ".ris", regions.ris_regions, is_prose=False),
+    Form(Format.MARKDOWN, ".md .markdown", regions.markdown_regions),
+    Form(Format.RESTRUCTURED, ".rst .rest", regions.restructured_regions),
+    Form(Format.LATEX, ".tex .ltx .latex", regions.latex_regions),
+    Form(Format.BIBTEX, ".bib .bibtex", regions.bibtex_regions, is_prose=False),
+    Form(Format.TABULAR, ".csv .tsv .tab", regions.table_regions, is_prose=False),
+    Form(Format.HTML, ".html .htm .xhtml .xht", regions.html_regions),
+    Form(Format.XML, ".xml .tei", regions.xml_regions, is_prose=False),
 )
 #: Signatures in a text: OpenPGP (RFC 9580, 7), SSH (PROTOCOL.sshsig), XML-DSig (its namespace).
 _SIGNATURES = ("-----BEGIN PGP SIGN", "-----BEGIN SSH SIGN", "http://www.w3.org/2000/09/xmldsig#")
@@ -65,8 +65,8 @@ _SEALS = re.compile(
 )
 
 
-def form_of(name: str, its_format: str) -> Form:
-    """Return the form of a file by its *name* and the format of its content. Raises `Unfixable` if it is only listed.
+def form_of(name: str, file_format: str) -> Form:
+    """Return the form of a file by its *name* and the format of its content. Raises `Unfixable` if there is none.
 
     >>> form_of("run.sh", Format.PLAIN)
     Traceback (most recent call last):
@@ -75,15 +75,15 @@ def form_of(name: str, its_format: str) -> Form:
     """
     suffix = PurePath(name).suffix.lower()
     for form in _FORMS:
-        if form.format is its_format and suffix in form.suffixes.split():
+        if form.format is file_format and suffix in form.suffixes.split():
             return form
-    title, is_written = FORMATS[its_format].title, any(form.format is its_format for form in _FORMS)
-    where = f"in {suffix or 'other'} files is" if is_written else "files are"
-    raise Unfixable(f"{title} {where} only listed")
+    title, is_written = FORMATS[file_format].title, any(form.format is file_format for form in _FORMS)
+    subject = f"in {suffix or 'other'} files is" if is_written else "files are"
+    raise Unfixable(f"{title} {subject} only listed")
 
 
 def _file_refusal(text: str, form: Form) -> str:
-    """Return why a text is left out as a whole; empty if it is not."""
+    """Return the reason why no part of a text is corrected; empty if parts may be."""
     if any(signature in text for signature in _SIGNATURES):
         return "it is signed"
     patterns = _NO_PROSE.items() if form.format is Format.PLAIN else ()
@@ -91,7 +91,7 @@ def _file_refusal(text: str, form: Form) -> str:
 
 
 def seals_in(names: Collection[str]) -> Mapping[str | None, str]:
-    """Return the signatures and checksums among the *names* in a folder, by the file that they are of; None for all files.
+    """Return signatures and checksums among the *names* in a folder, by the file that they verify; None for all files.
 
     >>> seals_in(["a", "a.sig", "b", "b.md5"]), seals_in(["SHA256SUMS"]), seals_in(["a", "c.md5"])
     ({'a': 'a.sig', 'b': 'b.md5'}, {None: 'SHA256SUMS'}, {None: 'c.md5'})
@@ -130,7 +130,7 @@ _PARAGRAPH_END = re.compile(r"\n[ \t]*+\r?\n")
 
 
 class LeftOut:
-    """The parts of one text that are left out. Raises `Unfixable` if that is all of it."""
+    """The parts of one text that are never corrected. Raises `Unfixable` if no part may be corrected."""
 
     def __init__(self, text: str, form: Form) -> None:
         if refusal := _file_refusal(text, form):
@@ -140,11 +140,11 @@ class LeftOut:
         self._starts = [start for start, _, _ in self._regions]
 
     def reason(self, occurrence: Occurrence) -> str:
-        """Return why an occurrence is left out; empty if it may be written."""
+        """Return the reason why an occurrence is not corrected; empty if it may be."""
         source, start, end = occurrence.source, occurrence.start, occurrence.end
-        following = bisect_right(self._starts, end - 1)
-        if following and self._regions[following - 1][1] > start:
-            return self._regions[following - 1][2]
+        region_index = bisect_right(self._starts, end - 1)
+        if region_index and self._regions[region_index - 1][1] > start:
+            return self._regions[region_index - 1][2]
         before = _ADDRESS_BEFORE.search(source, max(0, start - _AROUND), start)
         if (before and _OUTER_ADDRESS.search(before[0])) or source.count("://", start, end) > 1:
             return "it is within another address"
@@ -155,13 +155,13 @@ class LeftOut:
             return _reason_in_table(occurrence)
         if not self._form.is_prose:
             return ""
-        first = max(0, start - _AROUND)
-        text = source[first : end + _AROUND]
+        context_start = max(0, start - _AROUND)
+        text = source[context_start : end + _AROUND]
         if is_markup:
             if _is_value(occurrence):
                 return IDENTIFIER
             text = _TAG.sub(_blank, text)
-        return _reason_in_prose(text, start - first, end - first)
+        return _reason_in_prose(text, start - context_start, end - context_start)
 
 
 def _reason_in_tag(occurrence: Occurrence) -> str:
@@ -183,7 +183,7 @@ def _is_value(occurrence: Occurrence) -> bool:
 
 
 def _blank(tag: re.Match[str]) -> str:
-    """Return a text without marks, as long as a *tag*: an end of a paragraph, if the tag is one."""
+    """Return blanks as long as a *tag*, which begin with an empty line unless the tag is inline."""
     return ("" if (tag["name"] or "").lower() in _INLINE else "\n\n").ljust(len(tag[0]))
 
 
@@ -198,16 +198,16 @@ def _reason_in_table(occurrence: Occurrence) -> str:
 
 
 def _reason_in_prose(text: str, start: int, end: int) -> str:
-    """Return why a citation in running text is left out: a line of a program, a quotation."""
-    line = text.rfind("\n", 0, start) + 1
-    if _LITERAL.search(text, max(0, start - 20), start) or _COMMAND.match(text[line:start].lstrip()):
+    """Return the reason why the citation from *start* to *end* of running text is not corrected; empty if it may be."""
+    line_start = text.rfind("\n", 0, start) + 1
+    if _LITERAL.search(text, max(0, start - 20), start) or _COMMAND.match(text[line_start:start].lstrip()):
         return CODE
     if _SIC.match(text, end):
         return QUOTATION
-    first = max((gap.end() for gap in _PARAGRAPH_END.finditer(text, 0, start)), default=0)
-    last = _PARAGRAPH_END.search(text, end)
-    for quoted in _QUOTED.finditer(text, first, last.start() if last else len(text)):
-        others = f"{text[quoted.start() : start]} {text[end : quoted.end()]}"
-        if quoted.start() < start and end < quoted.end() and re.search(r"\w", others):
+    paragraph_start = max((blank_line.end() for blank_line in _PARAGRAPH_END.finditer(text, 0, start)), default=0)
+    paragraph_end = _PARAGRAPH_END.search(text, end)
+    for quotation in _QUOTED.finditer(text, paragraph_start, paragraph_end.start() if paragraph_end else len(text)):
+        other_text = f"{text[quotation.start() : start]} {text[end : quotation.end()]}"
+        if quotation.start() < start and end < quotation.end() and re.search(r"\w", other_text):
             return QUOTATION
     return ""

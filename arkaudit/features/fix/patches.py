@@ -35,21 +35,21 @@ def quoted_name(name: bytes) -> str:
 
 
 def diff_of(file: FixedFile) -> bytes:
-    """Return the diff that corrects a file, for the current folder. Raises `Unfixable` if no diff can."""
-    source, folder = file.source, Path.cwd().resolve()
+    """Return the diff that corrects a file, for `git apply` in the current folder. Raises `Unfixable` if no diff can."""
+    source, current_folder = file.source, Path.cwd().resolve()
     assert source is not None
     path = file.path.parent.resolve() / file.path.name
-    if not path.is_relative_to(folder):
+    if not path.is_relative_to(current_folder):
         raise Unfixable("it is outside of the current folder, where git apply would not change it")
     if b"\0" in file.old or b"\x1b" in file.old or source.charset in _SHIFTING:
         raise Unfixable(f"its encoding ({source.charset}) has no place in a patch; use --apply")
-    name = os.fsencode(path.relative_to(folder).as_posix())
+    name = os.fsencode(path.relative_to(current_folder).as_posix())
     edits = [edit for correction in file.corrections for edit in correction.edits]
     return source.bytes_of(unified_diff(name, source.text, edits))
 
 
 def unified_diff(name: bytes, text: str, edits: Iterable[Edit]) -> str:
-    r"""Return the diff that makes *edits* in a text; lines end with LF, and CR is a part of a line.
+    r"""Return the diff that makes *edits* in *text*, of the file *name*; lines end with LF, and CR is a part of a line.
 
     >>> print(unified_diff(b"a.txt", "one\ntwo\nthree", [Edit(3, 4, " ")]), end="")
     diff --git a/a.txt b/a.txt
@@ -62,30 +62,35 @@ def unified_diff(name: bytes, text: str, edits: Iterable[Edit]) -> str:
      three
     \ No newline at end of file
     """
-    old, new = quoted_name(b"a/" + name), quoted_name(b"b/" + name)
+    old_name, new_name = quoted_name(b"a/" + name), quoted_name(b"b/" + name)
     # A name with a blank ends with a tab.
-    blank = "\t" if " " in old and old[0] != '"' else ""
-    pieces = [f"diff --git {old} {new}\n--- {old}{blank}\n+++ {new}{blank}\n"]
-    done, number, shift = 0, 1, 0
+    name_end = "\t" if " " in old_name and old_name[0] != '"' else ""
+    pieces = [f"diff --git {old_name} {new_name}\n--- {old_name}{name_end}\n+++ {new_name}{name_end}\n"]
+    counted_end, line_number, line_shift = 0, 1, 0
     for group in _groups(text, edits):
         # If the end of a line goes, the next line belongs to the change.
         start, end = text.rfind("\n", 0, group[0].start) + 1, _line_end(text, group[-1].end)
-        first, last = start, end
+        hunk_start, hunk_end = start, end
         for _ in range(_CONTEXT):
-            first, last = text.rfind("\n", 0, max(0, first - 1)) + 1, _line_end(text, last)
+            hunk_start, hunk_end = text.rfind("\n", 0, max(0, hunk_start - 1)) + 1, _line_end(text, hunk_end)
         changed = apply_edits(text[:end], [Edit(0, start, ""), *group])
-        parts = ((" ", text[first:start]), ("-", text[start:end]), ("+", changed), (" ", text[end:last]))
-        lines = [sign + line for sign, part in parts for line in _LINE.findall(part)]
-        removed, added = (sum(line[0] in (" ", sign) for line in lines) for sign in "-+")
-        number += text.count("\n", done, first)
-        pieces.append(f"@@ -{number},{removed} +{number + shift},{added} @@\n")
+        signed_parts = (
+            (" ", text[hunk_start:start]),
+            ("-", text[start:end]),
+            ("+", changed),
+            (" ", text[end:hunk_end]),
+        )
+        lines = [sign + line for sign, part in signed_parts for line in _LINE.findall(part)]
+        old_count, new_count = (sum(line[0] in (" ", sign) for line in lines) for sign in "-+")
+        line_number += text.count("\n", counted_end, hunk_start)
+        pieces.append(f"@@ -{line_number},{old_count} +{line_number + line_shift},{new_count} @@\n")
         pieces += [line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines]
-        done, shift = first, shift + added - removed
+        counted_end, line_shift = hunk_start, line_shift + new_count - old_count
     return "".join(pieces)
 
 
 def _groups(text: str, edits: Iterable[Edit]) -> list[list[Edit]]:
-    """Return *edits*, which are in order, in groups so far apart that the lines around them don't overlap."""
+    """Return *edits*, which are in order, as groups whose context lines in a diff don't overlap."""
     groups: list[list[Edit]] = []
     for edit in edits:
         if groups and text.count("\n", groups[-1][-1].end, edit.start) <= 2 * _CONTEXT:
@@ -95,6 +100,6 @@ def _groups(text: str, edits: Iterable[Edit]) -> list[list[Edit]]:
     return groups
 
 
-def _line_end(text: str, at: int) -> int:
-    """Return the offset after the end of the line at *at*."""
-    return text.find("\n", at) + 1 or len(text)
+def _line_end(text: str, offset: int) -> int:
+    """Return the offset after the line feed that ends the line at *offset*, or the length of *text*."""
+    return text.find("\n", offset) + 1 or len(text)

@@ -23,22 +23,22 @@ TEXT_OF_XML = "it is not in a link of TEI, JATS or EAD"
 NOT_A_URL_FIELD = "it is not in a field for a URL"
 
 
-def without_overlaps(parts: Iterable[Region]) -> Iterator[Region]:
-    """Yield *parts* in order; where two overlap, the one that begins first counts.
+def without_overlaps(overlapping_regions: Iterable[Region]) -> Iterator[Region]:
+    """Yield *overlapping_regions* in order, each without the part that an earlier one covers.
 
     >>> list(without_overlaps([(5, 9, "b"), (0, 6, "a"), (1, 2, "c")]))
     [(0, 6, 'a'), (6, 9, 'b')]
     """
-    done = 0
-    for start, end, reason in sorted(parts):
-        if end > done:
-            yield max(start, done), end, reason
-            done = end
+    covered_end = 0
+    for start, end, reason in sorted(overlapping_regions):
+        if end > covered_end:
+            yield max(start, covered_end), end, reason
+            covered_end = end
 
 
-def _outside(parts: Iterable[tuple[int, int]], text: str, reason: str) -> Iterator[Region]:
-    """Yield what lies between *parts* of *text*, which are in order."""
-    edges = [0, *(edge for part in parts for edge in part), len(text)]
+def _outside(kept_spans: Iterable[tuple[int, int]], text: str, reason: str) -> Iterator[Region]:
+    """Yield the regions before, between and after *kept_spans* of *text*, which are in order, with this *reason*."""
+    edges = [0, *(edge for part in kept_spans for edge in part), len(text)]
     return ((start, end, reason) for start, end in list(pairwise(edges))[::2])
 
 
@@ -46,9 +46,9 @@ def _matches(text: str, patterns: Mapping[re.Pattern[str], str]) -> Iterator[Reg
     return ((*match.span(), reason) for pattern, reason in patterns.items() for match in pattern.finditer(text))
 
 
-def _end_of(closing: str, text: str, at: int) -> int:
-    """Return the offset after *closing*, which is searched from *at* on; the end of the text if it is not there."""
-    end = text.find(closing, at)
+def _end_of(closing: str, text: str, start: int) -> int:
+    """Return the offset after the first *closing* from *start* on, or the length of *text*."""
+    end = text.find(closing, start)
     return end + len(closing) if end >= 0 else len(text)
 
 
@@ -76,7 +76,7 @@ _FIRST_LINES = {
 
 
 def _between_fences(text: str, fence: re.Pattern[str]) -> Iterator[Region]:
-    """Yield the parts between two lines that begin with the same *fence*; the last may lack its end."""
+    """Yield the code from a line that begins with a *fence* to the next line with the same one, or to the end."""
     opening: re.Match[str] | None = None
     for line in fence.finditer(text):
         if opening is None:
@@ -88,24 +88,24 @@ def _between_fences(text: str, fence: re.Pattern[str]) -> Iterator[Region]:
         yield opening.start(), len(text), CODE
 
 
-def of_plain(text: str) -> Iterator[Region]:
+def plain_regions(text: str) -> Iterator[Region]:
     """Yield the quoted lines and the code of a plain text."""
     yield from _between_fences(text, _FENCE)
     yield from _matches(text, _PARTS)
 
 
-def of_restructured(text: str) -> Iterator[Region]:
+def restructured_regions(text: str) -> Iterator[Region]:
     """Yield code, comments and quotations of reStructuredText."""
-    yield from of_plain(text)
+    yield from plain_regions(text)
     for paragraph in _PARAGRAPH.finditer(text):
         for pattern, reason in _FIRST_LINES.items():
             if pattern.match(text, *paragraph.span()):
                 yield *paragraph.span(), reason
 
 
-def of_asciidoc(text: str) -> Iterator[Region]:
+def asciidoc_regions(text: str) -> Iterator[Region]:
     """Yield code, comments and quotations of AsciiDoc, whose paragraphs are like those of reStructuredText."""
-    yield from of_restructured(text)
+    yield from restructured_regions(text)
     yield from _between_fences(text, _ASCIIDOC_FENCE)
 
 
@@ -118,39 +118,39 @@ _STRUCK = {re.compile(r"~~[^~\n]{1,500}~~"): QUOTATION}
 _BLOCKS = {"fence": CODE, "code_block": CODE, "blockquote_open": QUOTATION}
 
 
-def of_markdown(text: str) -> Iterator[Region]:
-    """Yield the front matter, code and quotations of Markdown, and what is left out in its HTML."""
+def markdown_regions(text: str) -> Iterator[Region]:
+    """Yield the front matter, code and quotations of Markdown, and the `html_regions` of its HTML."""
     if len(text) > MOST_BYTES:
         yield 0, len(text), "the file is too long"
         return
-    begins = 0
+    body_start = 0
     if matter := _FENCE_OF_MATTER.match(text):
-        begins = _end_of(f"\n{matter[1]}", text, matter.end() - 1)
-        yield 0, begins, DATA
-    lines = [begins, *(end.end() for end in _LINE_END.finditer(text, begins)), len(text)]
-    for block in MarkdownIt("commonmark").disable("inline").parse(text[begins:]):
+        body_start = _end_of(f"\n{matter[1]}", text, matter.end() - 1)
+        yield 0, body_start, DATA
+    lines = [body_start, *(end.end() for end in _LINE_END.finditer(text, body_start)), len(text)]
+    for block in MarkdownIt("commonmark").disable("inline").parse(text[body_start:]):
         if block.type in _BLOCKS and block.map:
             yield lines[block.map[0]], lines[min(block.map[1], len(lines) - 1)], _BLOCKS[block.type]
     yield from _code_spans(text)
     yield from _matches(text, _STRUCK)
-    yield from of_html(text)
+    yield from html_regions(text)
 
 
 def _code_spans(text: str) -> Iterator[Region]:
-    """Yield the code within the paragraphs of Markdown (CommonMark 0.31, 6.1), or all between equal marks.
+    """Yield the code spans of Markdown (CommonMark 0.31, 6.1): the text between equally many backticks.
 
     >>> [text[start:end] for text in ("a `b` ``c ` d`` `e",) for start, end, _ in _code_spans(text)]
     ['`b`', '``c ` d``', '` d`` `']
     """
-    opened: dict[int, int] = {}
-    for run in _BACKTICKS.finditer(text):
-        length = len(run["marks"] or "")
+    starts_by_length: dict[int, int] = {}
+    for marks in _BACKTICKS.finditer(text):
+        length = len(marks["marks"] or "")
         if length == 0:
-            opened.clear()
-        elif length in opened:
-            yield opened.pop(length), run.end(), CODE
+            starts_by_length.clear()
+        elif length in starts_by_length:
+            yield starts_by_length.pop(length), marks.end(), CODE
         else:
-            opened[length] = run.start()
+            starts_by_length[length] = marks.start()
 
 
 # -- HTML and XML
@@ -176,25 +176,25 @@ _MARKUP_ENDS = {"comment": ("-->", COMMENT), "data": ("]]>", CODE), "program": (
 _TEMPLATES = {re.compile(r"\{(?:\{[^{}]{0,500}\}|%[^{}]{0,500}%|\#[^{}]{0,500}\#)\}"): CODE}
 
 
-def of_html(text: str) -> Iterator[Region]:
-    """Yield comments, programs and elements that are left out; one that is not closed goes on to the end."""
+def html_regions(text: str) -> Iterator[Region]:
+    """Yield comments, programs, and elements with code or quotations; an element without an end goes on to the last."""
     yield from _matches(text, _TEMPLATES)
-    name, depth, begins, at = "", 0, 0, 0
-    while token := _MARKUP.search(text, at):
-        at = token.end()
+    name, depth, element_start, position = "", 0, 0, 0
+    while token := _MARKUP.search(text, position):
+        position = token.end()
         if token.lastgroup in _MARKUP_ENDS:
             closing, reason = _MARKUP_ENDS[token.lastgroup]
-            at = _end_of(closing.format(token[token.lastgroup]), text, at)
-            yield token.start(), at, reason
+            position = _end_of(closing.format(token[token.lastgroup]), text, position)
+            yield token.start(), position, reason
         elif not name and not (token["end"] or token[0].endswith("/>")):
-            name, depth, begins = token["name"].lower(), 1, token.start()
+            name, depth, element_start = token["name"].lower(), 1, token.start()
         elif name == token["name"].lower():
             depth += -1 if token["end"] else 1
             if depth == 0:
-                yield begins, at, _ELEMENTS[name]
+                yield element_start, position, _ELEMENTS[name]
                 name = ""
     if name:
-        yield begins, len(text), _ELEMENTS[name]
+        yield element_start, len(text), _ELEMENTS[name]
 
 
 _ROOT = re.compile(r"<(?:[\w.-]++:)?+([\w.-]++)")
@@ -206,12 +206,12 @@ _LINK = re.compile(
 )
 
 
-def of_xml(text: str) -> Iterator[Region]:
-    """Yield all but the links of TEI, JATS and EAD, and what is left out as in HTML."""
+def xml_regions(text: str) -> Iterator[Region]:
+    """Yield all but the links of TEI, JATS and EAD, and the `html_regions`."""
     root = _ROOT.search(text)
-    is_known = root is not None and root[1].lower() in _VOCABULARIES
-    yield from _outside((tag.span() for tag in _LINK.finditer(text)) if is_known else (), text, TEXT_OF_XML)
-    yield from of_html(text)
+    has_known_vocabulary = root is not None and root[1].lower() in _VOCABULARIES
+    yield from _outside((tag.span() for tag in _LINK.finditer(text)) if has_known_vocabulary else (), text, TEXT_OF_XML)
+    yield from html_regions(text)
 
 
 # -- LaTeX, BibTeX and RIS
@@ -244,25 +244,25 @@ _BEGIN_DOCUMENT = "\\begin{document}"
 _BRACES = re.compile(r"\\.|[{}]", re.DOTALL)
 
 
-def of_latex(text: str) -> Iterator[Region]:
+def latex_regions(text: str) -> Iterator[Region]:
     """Yield the preamble, comments, verbatim text, quotations and definitions of LaTeX."""
-    at = _end_of(_BEGIN_DOCUMENT, text, 0) if _BEGIN_DOCUMENT in text else 0
-    yield 0, at, DATA
-    while token := _TEX.search(text, at):
-        at, kind = token.end(), token.lastgroup
+    position = _end_of(_BEGIN_DOCUMENT, text, 0) if _BEGIN_DOCUMENT in text else 0
+    yield 0, position, DATA
+    while token := _TEX.search(text, position):
+        position, kind = token.end(), token.lastgroup
         if kind == "quoting":
-            at = _end_of_arguments(text, at)
-            yield token.start(), at, QUOTATION
+            position = _end_of_arguments(text, position)
+            yield token.start(), position, QUOTATION
         elif kind is not None:
             closing, reason = _TEX_ENDS[kind]
-            at = _end_of(closing.format(token[kind].replace("{", "}")), text, at)
-            yield token.start(), at, reason
+            position = _end_of(closing.format(token[kind].replace("{", "}")), text, position)
+            yield token.start(), position, reason
 
 
-def _end_of_arguments(text: str, at: int) -> int:
-    """Return the offset after the arguments of a command, whose first brace is before *at*; or the end of the text."""
+def _end_of_arguments(text: str, start: int) -> int:
+    """Return the offset after the arguments of a LaTeX command, whose first brace ends at *start*; or the length."""
     depth = 1
-    for brace in _BRACES.finditer(text, at):
+    for brace in _BRACES.finditer(text, start):
         depth += {"{": 1, "}": -1}.get(brace[0], 0)
         if depth == 0 and not text.startswith("{", brace.end()):
             return brace.end()
@@ -279,17 +279,17 @@ _BIBTEX_COMMENTS = {re.compile(r"@\s?(?:comment|string|preamble)\b[^@]*", re.IGN
 _RIS_ADDRESS = re.compile(r"^(?:UR|L[1-4]|LK)  -(?:.*\n?)(?:(?![A-Z][A-Z0-9]  -).+\n?)*+", re.MULTILINE)
 
 
-def of_bibtex(text: str) -> Iterator[Region]:
+def bibtex_regions(text: str) -> Iterator[Region]:
     """Yield all but the fields for URLs and the links of BibTeX entries."""
     yield from _matches(text, _BIBTEX_COMMENTS)
     yield from _outside((value.span() for value in _BIBTEX_ADDRESS.finditer(text)), text, NOT_A_URL_FIELD)
 
 
-def of_ris(text: str) -> Iterator[Region]:
+def ris_regions(text: str) -> Iterator[Region]:
     """Yield all but the fields for URLs of RIS."""
     return _outside((value.span() for value in _RIS_ADDRESS.finditer(text)), text, NOT_A_URL_FIELD)
 
 
-def of_table(text: str) -> Iterator[Region]:
+def table_regions(text: str) -> Iterator[Region]:
     """Yield nothing: all cells of a table are text."""
     return iter(())

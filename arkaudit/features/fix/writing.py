@@ -16,7 +16,7 @@ from crawler.model.durable_files import make_durable
 
 
 def reason_to_leave(path: Path) -> str:
-    """Return why the file at *path* is not replaced; empty if it may be."""
+    """Return the reason why the file at *path* can't be replaced; empty if it can."""
     try:
         status = path.lstat()
     except OSError as problem:
@@ -31,12 +31,12 @@ def reason_to_leave(path: Path) -> str:
 
 
 def work_tree(path: Path) -> Path | None:
-    """Return the folder of the git work tree that a file is in, or None."""
+    """Return the folder of the git work tree with the file at *path*, or None."""
     return next((folder for folder in path.absolute().parents if (folder / ".git").exists()), None)
 
 
 def reason_to_leave_tree(tree: Path | None) -> str:
-    """Return why files in a work tree are not replaced; empty if git has all changes, or there is no work tree."""
+    """Return the reason why files in a work tree are not replaced: uncommitted changes; empty without any, or for None."""
     if tree is None:
         return ""
     try:
@@ -48,67 +48,66 @@ def reason_to_leave_tree(tree: Path | None) -> str:
     return f"{tree} has uncommitted changes; commit them, or give --force" if is_changed else ""
 
 
-def _git(folder: Path, *words: str) -> bytes:
-    """Return the output of git in a folder. Raises OSError and CalledProcessError.
+def _git(folder: Path, *arguments: str) -> bytes:
+    """Return the output of git with *arguments* in a folder. Raises OSError and CalledProcessError.
 
-    It runs no filter, monitor of files, hook, or transport of a partial clone.
+    Git is configured to run no filter, file monitor, hook or transport.
     """
     # A hook runs with the variables of another work tree.
     environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     environment |= {"GIT_ALLOW_PROTOCOL": "none", "GIT_OPTIONAL_LOCKS": "0"}
     command = ("git", "-C", str(folder))
-    listing = ("config", "--null", "--name-only", "--get-regexp", r"^filter\.")
-    listed = subprocess.run((*command, *listing), capture_output=True, env=environment, check=False).stdout
-    filters = os.fsdecode(listed).split("\0")[:-1]
-    settings = {name: "false" if name.endswith(".required") else "" for name in filters}
+    filter_arguments = ("config", "--null", "--name-only", "--get-regexp", r"^filter\.")
+    filter_output = subprocess.run(
+        (*command, *filter_arguments), capture_output=True, env=environment, check=False
+    ).stdout
+    filter_names = os.fsdecode(filter_output).split("\0")[:-1]
+    settings = {name: "false" if name.endswith(".required") else "" for name in filter_names}
     settings |= {"core.fsmonitor": "false", "core.hooksPath": os.devnull}
     environment["GIT_CONFIG_COUNT"] = str(len(settings))
     for number, (name, value) in enumerate(settings.items()):
         environment |= {f"GIT_CONFIG_KEY_{number}": name, f"GIT_CONFIG_VALUE_{number}": value}
-    return subprocess.run((*command, *words), capture_output=True, env=environment, check=True).stdout
+    return subprocess.run((*command, *arguments), capture_output=True, env=environment, check=True).stdout
 
 
-def part_of(path: Path) -> Path:
-    """Return the path at which the new content of a file is written, before it takes the place of the old one."""
+def part_path(path: Path) -> Path:
+    """Return the path of the temporary file with the new content of the file at *path*."""
     return path.with_name(f".arkaudit-fix-{sha256(os.fsencode(path.name)).hexdigest()[:16]}.part")
 
 
 def remove_parts(files: Iterable[Path]) -> None:
-    """Remove the new contents of *files* that a killed run has left, unless another run is writing them."""
-    for part in map(part_of, files):
-        with suppress(OSError, Unfixable), _open(part, os.O_RDWR) as descriptor:
+    """Remove the temporary files for *files* that a killed run has left, unless another run is writing them."""
+    for part_file in map(part_path, files):
+        with suppress(OSError, Unfixable), _open(part_file, os.O_RDWR) as descriptor:
             _lock(descriptor)
-            part.unlink()
+            part_file.unlink()
 
 
-def replace_file(path: Path, old: bytes, new: bytes) -> None:
-    """Replace the content *old* of a file by *new*.
-
-    Raises `Unfixable` and OSError; the file is then as it was before.
-    """
-    part, status = part_of(path), path.lstat()
-    with _open(part, os.O_RDWR | os.O_CREAT | os.O_EXCL) as descriptor:
+def replace_file(path: Path, old_bytes: bytes, new_bytes: bytes) -> None:
+    """Replace the content of a file, *old_bytes*, by *new_bytes*. Raises `Unfixable` and OSError without a change."""
+    part_file, status = part_path(path), path.lstat()
+    with _open(part_file, os.O_RDWR | os.O_CREAT | os.O_EXCL) as descriptor:
         try:
             _lock(descriptor)
             with open(descriptor, "wb", closefd=False) as file:
-                file.write(new)
+                file.write(new_bytes)
             _copy_attributes(path, status, descriptor)
             os.fsync(descriptor)
-            if part.read_bytes() != new:
+            if part_file.read_bytes() != new_bytes:
                 raise Unfixable("it was not stored as written")
             # Nothing may come between this and the renaming.
-            if path.read_bytes() != old or _identity(path.lstat()) != _identity(status):
+            if path.read_bytes() != old_bytes or _identity(path.lstat()) != _identity(status):
                 raise Unfixable("it has changed since it was read; run arkaudit fix again")
-            part.replace(path)
+            part_file.replace(path)
         except BaseException:
-            part.unlink(missing_ok=True)
+            part_file.unlink(missing_ok=True)
             raise
     make_durable(path.parent)
 
 
 @contextmanager
-def _open(part: Path, flags: int) -> Iterator[int]:
-    descriptor = os.open(part, flags | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+def _open(part_file: Path, flags: int) -> Iterator[int]:
+    descriptor = os.open(part_file, flags | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     try:
         yield descriptor
     finally:
@@ -116,7 +115,7 @@ def _open(part: Path, flags: int) -> Iterator[int]:
 
 
 def _lock(descriptor: int) -> None:
-    """Keep other runs from an open file. Raises `Unfixable` if one has it."""
+    """Lock an open file against other runs. Raises `Unfixable` if another run holds the lock."""
     import fcntl  # not on Windows
 
     try:
@@ -126,7 +125,7 @@ def _lock(descriptor: int) -> None:
 
 
 def _identity(status: os.stat_result) -> tuple[object, ...]:
-    """Return all of a status that another program may change, without the time of reading."""
+    """Return the fields of a status that differ after a change by another program, without the time of access."""
     return (*status[:7], status.st_mtime_ns, status.st_ctime_ns)
 
 
@@ -138,15 +137,19 @@ def _copy_attributes(path: Path, status: os.stat_result, descriptor: int) -> Non
         if _owner(os.fstat(descriptor)) != _owner(status):
             os.fchown(descriptor, *_owner(status))
         os.fchmod(descriptor, stat.S_IMODE(status.st_mode))
-        wanted = _attributes(path)
-        for name in _attributes(descriptor).keys() - wanted.keys():
+        attributes = _attributes(path)
+        for name in _attributes(descriptor).keys() - attributes.keys():
             os.removexattr(descriptor, name)
-        for name, value in wanted.items():
+        for name, value in attributes.items():
             os.setxattr(descriptor, name, value)
     except OSError as problem:
         raise Unfixable(f"its owner, ACL or attributes can't be copied: {problem.strerror}") from None
-    created = os.fstat(descriptor)
-    if (created.st_mode, _owner(created), _attributes(descriptor)) != (status.st_mode, _owner(status), wanted):
+    new_status = os.fstat(descriptor)
+    if (new_status.st_mode, _owner(new_status), _attributes(descriptor)) != (
+        status.st_mode,
+        _owner(status),
+        attributes,
+    ):
         raise Unfixable("its mode, owner, ACL or attributes can't be copied")
 
 

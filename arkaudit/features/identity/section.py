@@ -19,7 +19,7 @@ def _directory_url(text: str) -> str:
 
 
 def _key_file(path: Path) -> None:
-    """Raise ValueError if there is no usable key at *path*, or no library that signs with it."""
+    """Raise ValueError if there is no usable key at *path*, or the library for signatures is missing."""
     read_key(with_extra(path, "http_message_signatures", "http-message-signatures", "identity"))
 
 

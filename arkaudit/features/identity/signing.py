@@ -39,9 +39,9 @@ class KeyUnusable(UserMistake, ValueError):
 
 
 def new_key(path: Path) -> Ed25519PrivateKey:
-    """Create a key and a file at *path* that only its owner can read. Raises `KeyUnusable` if the file exists.
+    """Return a new key, and write it atomically to *path*, a file that only its owner can read.
 
-    The file appears complete or not at all.
+    Raises `KeyUnusable` if the file exists or can't be written.
     """
     from cryptography.hazmat.primitives import serialization
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -59,7 +59,7 @@ def new_key(path: Path) -> Ed25519PrivateKey:
 
 
 def read_key(path: Path) -> Ed25519PrivateKey:
-    """Return the key in the file at *path* (Ed25519, PEM). Raises `KeyUnusable`, also if others can read the file."""
+    """Return the key in the file at *path* (Ed25519, PEM). Raises `KeyUnusable`, also if other users can read the file."""
     from cryptography.exceptions import UnsupportedAlgorithm
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
     from cryptography.hazmat.primitives.serialization import load_pem_private_key
@@ -111,7 +111,7 @@ class RequestSigner:
     def headers(self, origin: str) -> dict[str, str]:
         """Return the headers that sign one request to *origin* (``https://HOST[:PORT]/``), with a new nonce.
 
-        The library accepts only URLs of RFC 3986, and that of an ARK may not be one. Only the authority is signed.
+        Only the authority is signed: the library accepts only URLs of RFC 3986, and the URL of an ARK may not be one.
         """
         from http_message_signatures import HTTPMessageSigner, MappingKeyResolver, algorithms
 

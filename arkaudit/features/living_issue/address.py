@@ -34,11 +34,11 @@ class IssueAddress:
     service: str
     path: str
     origin: str = ""
-    """Scheme and host of a server of one's own; empty for the usual one."""
+    """Scheme and host of a self-hosted server; empty for github.com and gitlab.com."""
 
     @classmethod
     def parse(cls, text: str) -> IssueAddress:
-        """Return the address that *text* gives. Raises ValueError.
+        """Return the address in *text*, written as above. Raises ValueError.
 
         >>> IssueAddress.parse("gitlab:https://git.example.org/maps/old/arks").issues_url({})
         'https://git.example.org/api/v4/projects/maps%2Fold%2Farks/issues'
@@ -56,23 +56,23 @@ class IssueAddress:
 
     @property
     def token_variable(self) -> str:
-        """The environment variable with the token."""
+        """The name of the environment variable with the token."""
         return _SERVICES[self.service][3]
 
     def api_url(self, environment: Mapping[str, str] = os.environ) -> str:
-        """Return the address of the API. Raises `UserMistake` if a token would go there unencrypted."""
-        usual, path, variable, _ = _SERVICES[self.service]
-        api = f"{self.origin}{path}" if self.origin else (environment.get(variable) or usual).rstrip("/")
-        if not _is_private(api):
+        """Return the URL of the API, which *environment* may set. Raises `UserMistake` if it would get a token in clear."""
+        default_url, api_path, variable, _ = _SERVICES[self.service]
+        api_url = f"{self.origin}{api_path}" if self.origin else (environment.get(variable) or default_url).rstrip("/")
+        if not _is_private(api_url):
             raise UserMistake(f"{variable} needs an https address: a token is sent there")
-        return api
+        return api_url
 
     def issues_url(self, environment: Mapping[str, str] = os.environ) -> str:
-        """Return the address of the issues in the API."""
-        api = self.api_url(environment)
+        """Return the URL of the issues in the API, as `api_url`."""
+        api_url = self.api_url(environment)
         if self.service == "github":
-            return f"{api}/repos/{self.path}/issues"
-        return f"{api}/projects/{quote(self.path, safe='')}/issues"
+            return f"{api_url}/repos/{self.path}/issues"
+        return f"{api_url}/projects/{quote(self.path, safe='')}/issues"
 
     def __str__(self) -> str:
         return f"{self.service}:{f'{self.origin}/' if self.origin else ''}{self.path}"

@@ -43,10 +43,10 @@ _TICKED = re.compile(r"^[ ]*[-*] \[[xX]\] .*<!-- cause ([0-9a-f]{12}) -->[ \r]*$
 
 @dataclass(frozen=True, slots=True)
 class LivingIssue:
-    """The issue about an audit."""
+    """The issue about an audit, as last read."""
 
     url: str
-    """Its address in the API."""
+    """The URL of the issue in the API."""
     body: str
     is_open: bool
     section: IssueSection
@@ -57,17 +57,17 @@ class IssueSection:
     """The part of an issue's text that arkaudit wrote at its last update."""
 
     span: tuple[int, int]
-    """Its place in the text, with the marks."""
+    """Start and end of the part in the text, with the marks."""
     was_closed: bool
-    """True if that update closed the issue."""
+    """True if the last update closed the issue."""
     ticked: frozenset[str]
-    """The causes that people have ticked since, by `DigestCause.id`."""
+    """The causes that people have ticked since the last update, by `DigestCause.id`."""
 
     @classmethod
     def find(cls, body: str, audit: str) -> IssueSection | None:
-        """Return the part about *audit*, or None.
+        """Return the part about *audit* in *body*, the text of an issue, or None.
 
-        If the second mark was deleted, the part ends at the first, so that all text after it stays.
+        If its end mark was deleted, the part is only the begin mark, so that all text after it stays.
         """
         begin = next((mark for mark in _BEGIN.finditer(body) if mark["audit"] == quote(audit, safe="")), None)
         if begin is None:
@@ -87,14 +87,14 @@ def section_text(
     state = " closed" if digest.news.is_clear else ""
     begin = f"<!-- arkaudit:begin audit={quote(digest.audit, safe='')}{state} -->"
     note = language.gettext("arkaudit updates this part after each audit. Ticks, and text outside of it, stay.")
-    rest = f"\n_{note}_\n<!-- arkaudit:end -->"
-    return f"{begin}\n{as_check_list(digest, language, ticked=ticked, limit=limit - len(begin) - len(rest))}{rest}"
+    section_end = f"\n_{note}_\n<!-- arkaudit:end -->"
+    return f"{begin}\n{as_check_list(digest, language, ticked=ticked, limit=limit - len(begin) - len(section_end))}{section_end}"
 
 
 def keep_issue(address: str, digest: Digest, language: Language) -> None:
-    """Open, update, close or reopen the issue of an audit; comment on changes. Raises `ArkauditError`.
+    """Open, update, close or reopen the issue at *address* about an audit; comment on changes. Raises `ArkauditError`.
 
-    A closed issue is opened again for new failures only. Without a memory of earlier updates, nothing counts as new.
+    Only new failures reopen a closed issue. If no earlier run was reported, no failure counts as new.
     """
     tracker = _Tracker(IssueAddress.parse(address))
     issue = tracker.find(digest.audit)
@@ -103,19 +103,19 @@ def keep_issue(address: str, digest: Digest, language: Language) -> None:
             title = language.gettext("ARKs that fail: {audit}", audit=escape_invisible(digest.audit))
             tracker.send("POST", tracker.url, title=title, **{tracker.text: section_text(digest, language)})
         return
-    last, has_memory = issue.section, digest.news.compared_run is not None
-    is_new = last.was_closed or (has_memory and digest.has_new_failures)
+    old_section, has_memory = issue.section, digest.news.compared_run is not None
+    is_new = old_section.was_closed or (has_memory and digest.has_new_failures)
     reopens = not issue.is_open and digest.has_failures and is_new
     if not (issue.is_open or reopens):
         return
     if has_memory and digest.changes:
         comment = as_markdown(replace(digest, causes=(), more_causes=0), language, limit=MOST_CHARS)
         tracker.send("POST", f"{issue.url}/{tracker.comments}", body=comment)
-    begin, end = last.span
-    rest = len(issue.body) - (end - begin)
-    body = section_text(digest, language, ticked=last.ticked, limit=MOST_CHARS - rest)
+    begin, end = old_section.span
+    other_length = len(issue.body) - (end - begin)
+    section = section_text(digest, language, ticked=old_section.ticked, limit=MOST_CHARS - other_length)
     change = tracker.reopen if reopens else tracker.close if digest.news.is_clear else {}
-    tracker.send(tracker.update, issue.url, **{tracker.text: issue.body[:begin] + body + issue.body[end:]}, **change)
+    tracker.send(tracker.update, issue.url, **{tracker.text: issue.body[:begin] + section + issue.body[end:]}, **change)
 
 
 class _Tracker:
@@ -124,7 +124,7 @@ class _Tracker:
     def __init__(self, address: IssueAddress) -> None:
         self._address = address
         self.url = address.issues_url()
-        """The address of the issues, after redirects."""
+        """The URL of the issues, after redirects."""
         self._token = os.environ.get(address.token_variable, "")
         if not self._token:
             raise ArkauditError(f"set the environment variable {address.token_variable}")
@@ -141,7 +141,7 @@ class _Tracker:
         self._number = "number" if is_github else "iid"
 
     def find(self, audit: str) -> LivingIssue | None:
-        """Return the oldest issue about an audit that the account of the token opened, or None."""
+        """Return the oldest issue about *audit* that the account of the token opened, or None."""
         account = self._account()
         for row in self._rows():
             author = row.get(self._author)
@@ -149,16 +149,16 @@ class _Tracker:
             if not isinstance(author, dict) or "pull_request" in row:
                 continue
             # Only apps that the owner of a repository has installed there can open issues in it.
-            is_ours = author.get(self._login) == account if account else author.get("type") == "Bot"
+            is_own = author.get(self._login) == account if account else author.get("type") == "Bot"
             body = str(row.get(self.text) or "").replace("\r\n", "\n")
-            section = IssueSection.find(body, audit) if is_ours else None
+            section = IssueSection.find(body, audit) if is_own else None
             if section:
                 is_open = str(row.get("state")).startswith("open")
                 return LivingIssue(f"{self.url}/{row.get(self._number)}", body, is_open, section)
         return None
 
     def _account(self) -> str | None:
-        """Return the name of the account that the token belongs to; None for the token of an app, which has none."""
+        """Return the name of the account that the token belongs to; None for the token of an app."""
         answer = self._follow("GET", self._user_url)
         if answer.status == 403 and self.is_github and not _is_limited(answer):
             return None
@@ -169,7 +169,7 @@ class _Tracker:
         return name
 
     def _rows(self) -> Iterator[Mapping[str, Any]]:
-        """Yield all issues, the oldest first, so that new issues do not move others to another page."""
+        """Yield all issues as JSON objects, the oldest first, so that a new issue does not shift the pages."""
         url: str | None = f"{self.url}?{self._query}&per_page=100"
         for _ in range(_MOST_PAGES):
             if url is None:
@@ -184,22 +184,22 @@ class _Tracker:
         raise ArkauditError(f"{self._address} has too many issues to look for ours")
 
     def send(self, method: str, url: str, **values: str) -> _Answer:
-        """Return the answer to a request. Raises `ArkauditError` for anything but a success."""
+        """Return the answer to a request with *values* as JSON body. Raises `ArkauditError` for anything but a success."""
         return self._require_success(self._follow(method, url, values))
 
     def _follow(self, method: str, url: str, values: Mapping[str, str] | None = None) -> _Answer:
-        """Return the answer to a request, after the redirects of a repository that was renamed. Raises `ArkauditError`.
+        """Return the answer to a request, of any status, after the redirects of a repository that was renamed.
 
-        The token is never sent to another host.
+        The token is never sent to another host. Raises `ArkauditError`.
         """
         for _ in range(_MOST_REDIRECTS):
             answer = self._fetch(method, url, values)
             if not 300 <= answer.status < 400 or "Location" not in answer.headers:
                 return answer
-            target = join_url(url, answer.headers["Location"])
-            if target is None:
+            next_url = join_url(url, answer.headers["Location"])
+            if next_url is None:
                 raise ArkauditError(f"{answer.host} names a malformed address")
-            url = target
+            url = next_url
         raise ArkauditError(f"{self._address}: the redirects form a loop")
 
     def _require_success(self, answer: _Answer) -> _Answer:
@@ -216,8 +216,8 @@ class _Tracker:
             request.headers["Authorization"] = f"Bearer {self._token}"
             return request
 
-        parts, own = split_url(url), split_url(self.url)
-        if (parts.scheme, parts.netloc) != (own.scheme, own.netloc):
+        parts, tracker_parts = split_url(url), split_url(self.url)
+        if (parts.scheme, parts.netloc) != (tracker_parts.scheme, tracker_parts.netloc):
             raise ArkauditError(f"{self._address} has moved to {parts.netloc}: correct notify.issue")
         try:
             with requests.Session() as session:
@@ -242,7 +242,7 @@ class _Tracker:
             raise ArkauditError(f"{parts.netloc} can't be reached: {type(problem).__name__}") from None
         # Requests reads the address of a redirect even if it does not follow it.
         except ValueError:
-            raise ArkauditError(f"{own.netloc} names a malformed address") from None
+            raise ArkauditError(f"{tracker_parts.netloc} names a malformed address") from None
         if len(data) > MOST_BYTES:
             raise ArkauditError(f"the answer of {parts.netloc} is longer than {MOST_BYTES} bytes")
         return _Answer(url, answer.status_code, answer.headers, data, next_url and join_url(url, next_url))
@@ -263,7 +263,7 @@ class _Answer:
         return split_url(self.url).netloc
 
     def value(self) -> Any:
-        """Return the answer as a JSON value; None if it is none."""
+        """Return the JSON value in the answer; None if it is not JSON."""
         try:
             return json.loads(self.data)
         except (ValueError, RecursionError):
@@ -277,11 +277,11 @@ def _is_limited(answer: _Answer) -> bool:
 
 
 def _reason(answer: _Answer, address: IssueAddress, now: datetime) -> str:
-    """Return the reason of a refusal in words."""
+    """Return the reason why a tracker refused a request, in words."""
     status, host = answer.status, answer.host
     if _is_limited(answer):
-        until = _end_of_limit(answer.headers, now)
-        return f"{host} limits the requests{f' until {until:%Y-%m-%d %H:%M} UTC' if until else ''} ({status})"
+        limit_end = _end_of_limit(answer.headers, now)
+        return f"{host} limits the requests{f' until {limit_end:%Y-%m-%d %H:%M} UTC' if limit_end else ''} ({status})"
     if status == 401:
         return f"{host} does not accept the token in {address.token_variable} (401)"
     if status == 403:
@@ -290,20 +290,20 @@ def _reason(answer: _Answer, address: IssueAddress, now: datetime) -> str:
         return f"{address} does not exist, has no issues, or the token may not read it ({status})"
     if status >= 500:
         return f"{host} has a fault ({status})"
-    words = " ".join(answer.data.decode("utf-8", "replace").split())
-    return f"{host} refused it ({status}): {exits.redact(words)[:_LONGEST_REASON]}"
+    message = " ".join(answer.data.decode("utf-8", "replace").split())
+    return f"{host} refused it ({status}): {exits.redact(message)[:_LONGEST_REASON]}"
 
 
 def _end_of_limit(headers: Mapping[str, str], now: datetime) -> datetime | None:
-    """Return the end of a rate limit, or None if the answer does not name it.
+    """Return the end of a rate limit from the headers of an answer, or None if they lack it.
 
     >>> _end_of_limit({"Retry-After": "60"}, datetime(2026, 11, 1, tzinfo=UTC)).minute
     1
     """
-    after = headers.get("Retry-After", "")
-    reset = headers.get("X-RateLimit-Reset") or headers.get("RateLimit-Reset") or ""
-    if after.isdecimal() and len(after) < 8:
-        return now + timedelta(seconds=int(after))
-    if reset.isdecimal() and len(reset) < 12:
-        return datetime.fromtimestamp(int(reset), UTC)
+    retry_after = headers.get("Retry-After", "")
+    reset_time = headers.get("X-RateLimit-Reset") or headers.get("RateLimit-Reset") or ""
+    if retry_after.isdecimal() and len(retry_after) < 8:
+        return now + timedelta(seconds=int(retry_after))
+    if reset_time.isdecimal() and len(reset_time) < 12:
+        return datetime.fromtimestamp(int(reset_time), UTC)
     return None

@@ -24,7 +24,7 @@ class IssueNotice(Section):
     )
 
     def check(self) -> None:
-        """Look at the address of the API. Raises `UserMistake` if the token would go there unencrypted."""
+        """Raise `UserMistake` if the token would be sent to the API unencrypted."""
         super().check()
         if self.issue:
             IssueAddress.parse(self.issue).api_url()
@@ -36,7 +36,7 @@ class IssueNotice(Section):
             yield IssueAddress.parse(self.issue).token_variable
 
     def channels(self) -> Iterator[Channel]:
-        """Yield the issue, if one is to be kept."""
+        """Yield the channel that updates the issue, if one is configured."""
         from arkaudit.features.living_issue.issue import keep_issue
 
         yield from super().channels()

@@ -29,7 +29,7 @@ def settings() -> Mapping[str, type[Section]]:
 
 @hookimpl
 def after_run(config: Config, config_file: Path) -> None:
-    """Write the overview of all audits, in a process of its own."""
+    """Write the overview of all audits in *config_file* in a process of its own, if the configuration has a folder."""
     from arkaudit.commands.schedule_command import OWN_PROCESS
     from arkaudit.features.overview.section import Overview
 

@@ -39,6 +39,6 @@ def atom_feed(name: str, status: AuditStatus, report_url: str | None, language: 
         add(entry, "updated", change.at.isoformat())
         if report_url:
             add(entry, "link", rel="alternate", type="text/html", href=f"{report_url}#ark={quote(change.ark, safe='')}")
-        where = language.gettext("{ark} at {url}", ark=change.ark, url=change.url)
-        add(entry, "content", f"{where}: {change.detail}" if change.detail else where)
+        change_words = language.gettext("{ark} at {url}", ark=change.ark, url=change.url)
+        add(entry, "content", f"{change_words}: {change.detail}" if change.detail else change_words)
     return xml_text(root)

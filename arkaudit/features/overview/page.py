@@ -24,7 +24,7 @@ _WIDTH, _HEIGHT, _MARGIN = 120, 32, 4
 
 
 def overview_page(rows: Sequence[AuditRow], now: datetime, language_choice: LanguageChoice) -> str:
-    """Return the overview as HTML, as of *now*; its script updates the ages. The same rows give the same page."""
+    """Return the overview as HTML, with the ages of checks at *now*, which a script updates."""
     texts = Texts(language_choice.language.code)
     statuses = [row.status for row in rows if row.status is not None]
     values = {
@@ -34,13 +34,13 @@ def overview_page(rows: Sequence[AuditRow], now: datetime, language_choice: Lang
         "missing": len(rows) - sum(bool(status.summary.judged) for status in statuses),
         "moment": _moment(now, texts),
     }
-    scripted: dict[str, dict[str, Any]] = {code: {"code": code} for code in LANGUAGES}
+    script_texts: dict[str, dict[str, Any]] = {code: {"code": code} for code in LANGUAGES}
     pieces = multilingual_page(
         template("overview.html.j2", __package__),
         values,
         texts,
         _SCRIPTS,
-        scripted,
+        script_texts,
         {"tables": {}},
         language_choice=language_choice,
         own_style=_HERE / "templates" / "overview.css",
@@ -49,7 +49,7 @@ def overview_page(rows: Sequence[AuditRow], now: datetime, language_choice: Lang
 
 
 def _row_values(row: AuditRow, now: datetime, language: Language) -> dict[str, Any]:
-    """Return the values of the template for a row."""
+    """Return the values of a row for the template ``overview.html.j2``, by name."""
     status = row.status
     values = {
         "name": row.name,
@@ -63,16 +63,16 @@ def _row_values(row: AuditRow, now: datetime, language: Language) -> dict[str, A
     if status is None:
         return values
     change = next(iter(status.changes), None)
-    trend, words = status.trend, chart_words(language)
-    foot = axis_start([1.0, *(run.share for run in trend)])
+    trend, chart_texts = status.trend, chart_words(language)
+    axis_minimum = axis_start([1.0, *(run.share for run in trend)])
     days = max(0, (now - status.checked_at).days)
     return values | {
         "tone": _color_family(status),
         "verdict": status.summary.headline(language),
         "caveats": [language.gettext(CAVEATS[name]) for name in status.caveats],
-        "share": words.share_of_links(trend[-1], trend[-1].working) if trend else language.gettext("not judged"),
-        "trend": _trend_points([run.share for run in trend], foot) if len(trend) > 1 else None,
-        "trend_words": words.runs(len(trend), trend[0], trend[-1], foot) if trend else "",
+        "share": chart_texts.share_of_links(trend[-1], trend[-1].working) if trend else language.gettext("not judged"),
+        "trend": _trend_points([run.share for run in trend], axis_minimum) if len(trend) > 1 else None,
+        "trend_words": chart_texts.runs(len(trend), trend[0], trend[-1], axis_minimum) if trend else "",
         "checked_at": status.checked_at.isoformat(),
         "checked": _moment(status.checked_at, language),
         "age": language.ngettext("{number} day ago", "{number} days ago", days) if days else language.gettext("today"),
@@ -95,14 +95,14 @@ def _moment(moment: datetime, language: Language) -> str:
     return f"{language.numeric_day(moment)} {moment:%H:%M} UTC"
 
 
-def _trend_points(shares: Sequence[float], foot: float) -> list[tuple[float, float]]:
-    """Return the points (x, y) of a trend line in an SVG: a share of 1 is at the top, one of *foot* at the bottom.
+def _trend_points(shares: Sequence[float], axis_minimum: float) -> list[tuple[float, float]]:
+    """Return the points (x, y) of a trend line in an SVG: a share of 1 at the top, of *axis_minimum* at the bottom.
 
     >>> _trend_points([1.0, 0.75], 0.5)
     [(4.0, 4.0), (116.0, 16.0)]
     """
     step, height = (_WIDTH - 2 * _MARGIN) / (len(shares) - 1), _HEIGHT - 2 * _MARGIN
     return [
-        (round(_MARGIN + step * at, 1), round(_MARGIN + height * (1 - share) / (1 - foot), 1))
-        for at, share in enumerate(shares)
+        (round(_MARGIN + step * index, 1), round(_MARGIN + height * (1 - share) / (1 - axis_minimum), 1))
+        for index, share in enumerate(shares)
     ]

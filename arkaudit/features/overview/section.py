@@ -13,7 +13,7 @@ class Overview(Section):
     """The scheduler writes the page about all audits there (docs/scheduling.md)."""
 
     def check(self) -> None:
-        """Look at the folder. Raises `UserMistake`."""
+        """Raise `UserMistake` if the page can't be written into the folder."""
         from reports.exports import check_out
 
         if self.out is not None:

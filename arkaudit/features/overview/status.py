@@ -41,7 +41,7 @@ CAVEATS = {
 
 @dataclass(frozen=True, slots=True)
 class RunStatus:
-    """The ARKs at a URL that were known after a run, by their last conclusive check."""
+    """Numbers of ARKs at a URL after a run, by their last conclusive check."""
 
     run_id: int
     started_at: datetime
@@ -57,14 +57,14 @@ class RunStatus:
 
 @dataclass(frozen=True, slots=True)
 class ArkChange:
-    """A change of an ARK in a run, as the table of changes has it."""
+    """A change of an ARK in a run: a row of the table of changes."""
 
     id: str
     """A URN that never changes: of the run, the ARK and the kind of change."""
     event: str
     ark: str
     url: str
-    """The first URL at which it changed."""
+    """The first URL at which the ARK changed."""
     detail: str
     """The change in words, at all URLs."""
     at: datetime
@@ -98,7 +98,7 @@ class AuditStatus:
 
     @staticmethod
     def parse(data: bytes) -> AuditStatus:
-        """Return the status in JSON. Raises ValueError."""
+        """Return the status in *data*, made by `dump`. Raises ValueError."""
         return _adapter().validate_json(data, strict=True)
 
 
@@ -111,57 +111,57 @@ def _adapter() -> TypeAdapter[AuditStatus]:
 
 
 def status_of(report: Report, store: Path) -> AuditStatus | None:
-    """Return the status of the audit in *store*, which *report* is about; None for a store without runs.
+    """Return the status of the audit in *store* from its *report*; None for a store without runs.
 
     Raises `StoreUnopenable` and `crawler.store.StoreDamaged`.
     """
     frames, tables = report.frames, report.tables
-    this = next(records_of(frames.run), None)
-    if this is None:
+    run_record = next(records_of(frames.run), None)
+    if run_record is None:
         return None
-    keys, events = read_store(store, _recent_events)
+    run_keys, events = read_store(store, _recent_events)
     changes = tables["changes"]
-    failing = changes[changes["event"].eq(FAILING)].assign(run_id=this["run_id"])
+    failing = changes[changes["event"].eq(FAILING)].assign(run_id=run_record["run_id"])
     changes = pd.concat([events_to_report(frames, events).astype({"event": "str"}), failing], ignore_index=True)
-    order = list(keys)
-    changes = changes.assign(age=changes["run_id"].map(order.index), rank=changes["event"].map(SEVERITY.index))
-    checked = runs(frames.timeline)
-    judged = checked[checked["share_working"].notna()].tail(MOST_RUNS)
-    holds = {
-        "unfinished": this["state"] != "finished",
+    run_order = list(run_keys)
+    changes = changes.assign(age=changes["run_id"].map(run_order.index), rank=changes["event"].map(SEVERITY.index))
+    checked_runs = runs(frames.timeline)
+    trend_runs = checked_runs[checked_runs["share_working"].notna()].tail(MOST_RUNS)
+    caveat_conditions = {
+        "unfinished": run_record["state"] != "finished",
         "unread": could_read_nothing(frames),
-        "suspect": bool(this["is_suspect"]),
+        "suspect": bool(run_record["is_suspect"]),
     }
     return AuditStatus(
-        uuid5(NAMESPACE_URL, keys[min(keys)]).urn,
-        this["run_id"],
-        max([this["started_at"], *frames.later["started_at"]]).to_pydatetime(),
+        uuid5(NAMESPACE_URL, run_keys[min(run_keys)]).urn,
+        run_record["run_id"],
+        max([run_record["started_at"], *frames.later["started_at"]]).to_pydatetime(),
         replace(report.summary, scope={}),
-        tuple(name for name, is_true in holds.items() if is_true),
+        tuple(name for name, is_true in caveat_conditions.items() if is_true),
         tuple(
             RunStatus(
                 row["run_id"],
                 row["started_at"].to_pydatetime(),
                 *(row[name] for name in ("working", "failing", "confirmed_broken")),
             )
-            for row in records_of(judged)
+            for row in records_of(trend_runs)
         ),
         tuple(
             ArkChange(
-                uuid5(NAMESPACE_URL, " ".join([keys[row["run_id"]], row["event"], row["ark"]])).urn,
+                uuid5(NAMESPACE_URL, " ".join([run_keys[row["run_id"]], row["event"], row["ark"]])).urn,
                 row["event"],
                 row["ark"],
                 row["request_url"],
                 row["detail"] or "",
-                (row["at"] or this["started_at"]).to_pydatetime(),
+                (row["at"] or run_record["started_at"]).to_pydatetime(),
             )
-            for row in records_of(_by_ark(changes).head(MOST_CHANGES))
+            for row in records_of(_one_row_per_ark(changes).head(MOST_CHANGES))
         ),
     )
 
 
-def _by_ark(changes: pd.DataFrame) -> pd.DataFrame:
-    """Return *changes* with one row per run, kind of change and ARK, whose details at all URLs are joined."""
+def _one_row_per_ark(changes: pd.DataFrame) -> pd.DataFrame:
+    """Return *changes* with one row per run, event and ARK, whose details at all URLs are joined by semicolons."""
     rows = in_order(changes, "age", "rank", "ark", "request_url", "at")
     groups = rows.groupby(["run_id", "event", "ark"], sort=False, as_index=False)
     return groups.agg(
@@ -172,29 +172,29 @@ def _by_ark(changes: pd.DataFrame) -> pd.DataFrame:
 
 
 def _recent_events(connection: Connection) -> tuple[dict[int, str], pd.DataFrame]:
-    """Return the keys of all runs by number, the newest first, and the last events.
+    """Return the UUIDs of all runs by number, the newest first, and the last events.
 
-    The first run has nothing to compare with, so its ARKs are not newly cited.
+    Events of the first run about newly cited ARKs are left out, because nothing precedes this run.
     """
     is_new = event.c.event == EventKind.NEW.value
-    newest = (run.c.started_at.desc(), run.c.run_id.desc())
-    keys = connection.execute(select(run.c.run_id, run.c.uuid).order_by(*newest))
-    first = select(func.min(run.c.run_id)).scalar_subquery()
-    is_meant = ~(is_new & (event.c.run_id == first))
-    order = (*newest, is_new, event.c.event_id)
-    events = load(connection, EVENTS, is_meant, of=event.join(ark).join(run), order=order, most=_MOST_EVENTS)
-    return {row.run_id: row.uuid for row in keys}, events
+    newest_order = (run.c.started_at.desc(), run.c.run_id.desc())
+    run_keys = connection.execute(select(run.c.run_id, run.c.uuid).order_by(*newest_order))
+    first_run = select(func.min(run.c.run_id)).scalar_subquery()
+    is_reportable = ~(is_new & (event.c.run_id == first_run))
+    event_order = (*newest_order, is_new, event.c.event_id)
+    events = load(connection, EVENTS, is_reportable, of=event.join(ark).join(run), order=event_order, most=_MOST_EVENTS)
+    return {row.run_id: row.uuid for row in run_keys}, events
 
 
 @dataclass(frozen=True, slots=True)
 class AuditRow:
-    """A row of the overview: an audit, with its status or the reason why there is none."""
+    """A row of the overview: an audit, with its status or the reason why its store can't be read."""
 
     name: str
     status: AuditStatus | None = None
-    """None if it has no result."""
+    """None if the audit has no result."""
     fault: str = ""
-    """Why its store can't be read; empty if it can, or does not exist."""
+    """The reason why the store can't be read; empty if it can, or does not exist."""
     is_running: bool = False
     late_after: datetime | None = None
     """The time after which the last check is too old for the schedule; None without a schedule."""

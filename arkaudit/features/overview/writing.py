@@ -37,11 +37,11 @@ logger = logging.getLogger(__name__)
 def write_overview(audits: Mapping[str | None, Config], config_file: Path, out: Path, now: datetime) -> int:
     """Write the overview of all named *audits* into the folder *out*; return the exit code.
 
-    An audit without a result is a row with the reason. The code is 2 or 3 if a store can't be read. Raises
-    `UserMistake`.
+    An audit without a result is a row with the reason. The code is 2 or 3 if a store can't be read, else 0. Raises
+    `UserMistake` if no audit has a name.
     """
-    named = {name: config for name, config in audits.items() if name is not None}
-    if not named:
+    named_audits = {name: config for name, config in audits.items() if name is not None}
+    if not named_audits:
         raise UserMistake(f"{config_file} has no named audit: see [audits.NAME]")
     code = 0
     # One process at a time, so that the last one has read the newest results. Without the folder, there is no lock.
@@ -52,14 +52,14 @@ def write_overview(audits: Mapping[str | None, Config], config_file: Path, out: 
             lock.acquire()
         folder = stack.enter_context(staging_folder(out))
         rows = []
-        for name, config in named.items():
-            row, code_of_row = _row_of(name, config, config_file, out)
-            code = max(code, code_of_row)
+        for name, config in named_audits.items():
+            row, row_code = _row_of(name, config, config_file, out)
+            code = max(code, row_code)
             if row.fault:
                 say(f"{name}: {row.fault}", level=logging.ERROR)
             elif row.is_running or row.status is None:
-                words = "a run is under way, the last result stays" if row.is_running else "has no run yet"
-                say(f"{name}: {words}")
+                state = "a run is under way, the last result stays" if row.is_running else "has no run yet"
+                say(f"{name}: {state}")
             rows.append(row)
             if row.status is not None:
                 language = config.language_choice.language
@@ -69,17 +69,17 @@ def write_overview(audits: Mapping[str | None, Config], config_file: Path, out: 
     return code
 
 
-def _write_changed(texts: Mapping[str, str], folder: Path, old: Path) -> None:
-    """Write the files that differ from those in *old*; the others keep their time of change."""
+def _write_changed(texts: Mapping[str, str], folder: Path, old_folder: Path) -> None:
+    """Write *texts* by file name into *folder*, except those that are in *old_folder* already."""
     for name, text in texts.items():
         data = text.encode("utf-8", "backslashreplace")
-        if not (is_file(old / name) and (old / name).read_bytes() == data):
+        if not (is_file(old_folder / name) and (old_folder / name).read_bytes() == data):
             folder.mkdir(exist_ok=True)
             (folder / name).write_bytes(data)
 
 
 def _row_of(name: str, config: Config, config_file: Path, out: Path) -> tuple[AuditRow, int]:
-    """Return the row of an audit, and the exit code for a problem with its store, or else 0."""
+    """Return the row of the audit *name*, and the exit code: 2 or 3 if its store can't be read, else 0."""
     status, late_after, is_running, fault, code = None, None, False, "", 0
     # Without access to the lock, the store still shows the last result.
     with suppress(UserMistake, OSError):
@@ -106,16 +106,16 @@ def _row_of(name: str, config: Config, config_file: Path, out: Path) -> tuple[Au
 
 
 def _status(name: str, config: Config, config_file: Path, *, is_running: bool) -> AuditStatus | None:
-    """Return the status of an audit; None if it has no result yet."""
+    """Return the status of an audit, stored or from its store; None if the audit has no result yet."""
     store = config.store or Path("audit.db")
     if not path_exists(store):
         return None
     key = status_key(store, config.known.file)
     with suppress(OSError, ValueError):
-        kept_key, kept_status = _status_file(name, config_file).read_bytes().split(b"\n", 1)
+        stored_key, stored_status = _status_file(name, config_file).read_bytes().split(b"\n", 1)
         # A run in progress changes the store all the time, but not the last result.
-        if is_running or (key is not None and json.loads(kept_key) == key):
-            return AuditStatus.parse(kept_status)
+        if is_running or (key is not None and json.loads(stored_key) == key):
+            return AuditStatus.parse(stored_status)
     frames = load_frames(
         store, registry=load_registry(), known_list=config.known_list, declared=config.check_characters
     )
@@ -124,23 +124,23 @@ def _status(name: str, config: Config, config_file: Path, *, is_running: bool) -
     if status is not None and is_running and "unfinished" in status.caveats:
         return None
     if status is not None and key is not None and key == status_key(store, config.known.file):
-        keep_status(name, config_file, key, status)
+        store_status(name, config_file, key, status)
     return status
 
 
 def status_key(store: Path, known_file: Path | None) -> list[object] | None:
-    """Return the facts that a status depends on: the store, and the list of known problems.
+    """Return a value that changes with the data of a status: the store, the registry and the list of known problems.
 
-    None while another process may be writing to the store.
+    Returns None while another process may be writing to the store.
     """
-    stamp = stamp_at_rest(real_path(store))
+    store_stamp = stamp_at_rest(real_path(store))
     files = (file for file in (cache_folder() / COPY, known_file) if file is not None)
-    changed = [file.stat().st_mtime_ns if is_file(file) else None for file in files]
-    return None if stamp is None else [__version__, *stamp, *changed]
+    change_times = [file.stat().st_mtime_ns if is_file(file) else None for file in files]
+    return None if store_stamp is None else [__version__, *store_stamp, *change_times]
 
 
-def keep_status(name: str, config_file: Path, key: list[object], status: AuditStatus) -> None:
-    """Keep the status of an audit with the *key* of what it was read from."""
+def store_status(name: str, config_file: Path, key: list[object], status: AuditStatus) -> None:
+    """Write the status of the audit *name* to a file with its *key* (`status_key`); failures are ignored."""
     with suppress(OSError), durable_file(_status_file(name, config_file)) as file:
         file.write(json.dumps(key).encode() + b"\n" + status.dump())
 

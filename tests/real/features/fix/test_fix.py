@@ -257,7 +257,7 @@ def test_kill_at_any_moment_leaves_each_file_old_or_new(tmp_path: Path) -> None:
     other.write_text("of another program")
     states = []
     while killed_at(len(states) + 1, letter):
-        states.append((letter.read_text(), writing.part_of(letter).exists()))
+        states.append((letter.read_text(), writing.part_path(letter).exists()))
         writing.remove_parts([letter])
         assert {path.name for path in tmp_path.iterdir()} == {letter.name, other.name}
         letter.write_text(BROKEN)
@@ -269,7 +269,7 @@ def test_part_of_a_killed_run_is_removed_by_the_next(tmp_path: Path) -> None:
     letter, other = tmp_path / "letter.txt", tmp_path / ".arkaudit-fix-0123456789abcdef.part"
     letter.write_text(BROKEN)
     other.write_text("of a file that is not named")
-    writing.part_of(letter).write_text("half")
+    writing.part_path(letter).write_text("half")
     assert run_command("fix", letter, "--apply").returncode == 0
     assert {path.name for path in tmp_path.iterdir()} == {letter.name, other.name}
     assert letter.read_text() == WHOLE
@@ -278,10 +278,10 @@ def test_part_of_a_killed_run_is_removed_by_the_next(tmp_path: Path) -> None:
 def test_two_runs_never_write_one_file(tmp_path: Path) -> None:
     letter = tmp_path / "letter.txt"
     letter.write_text(BROKEN)
-    with writing._open(writing.part_of(letter), os.O_RDWR | os.O_CREAT) as descriptor:
+    with writing._open(writing.part_path(letter), os.O_RDWR | os.O_CREAT) as descriptor:
         writing._lock(descriptor)
         done = run_command("fix", letter, "--apply")
-        assert writing.part_of(letter).exists()
+        assert writing.part_path(letter).exists()
     assert (done.returncode, letter.read_text()) == (2, BROKEN)
 
 

@@ -64,7 +64,7 @@ def test_names_are_merged_as_they_come(monkeypatch: pytest.MonkeyPatch) -> None:
     chance = random.Random(1)
     arks = [Ark("12148", f"btv1b{chance.randrange(300):05}") for _ in range(1_000)]
     whole = evidence_of_documents(arks)
-    monkeypatch.setattr("arkaudit.features.datasets.evidence._AT_ONCE", 10)
+    monkeypatch.setattr("arkaudit.features.datasets.evidence._BATCH_NAMES", 10)
     assert parts_of(evidence_of_documents(arks).evidence) == parts_of(whole.evidence)
 
 
