@@ -40,7 +40,7 @@ hookimpl = pluggy.HookimplMarker(PROJECT)
 
 @hookspec
 def commands() -> Mapping[str, tuple[str, str]]:
-    """Return commands by name: the place of the click command, and its line in ``arkaudit --help``.
+    """Return commands by name: the click command as ``module:function``, and its line in ``arkaudit --help``.
 
     The module is imported when its command is called::
 
@@ -139,7 +139,7 @@ def document_formats() -> Mapping[str, DocumentFormat]:
 
 @hookspec
 def report_formats() -> Mapping[str, tuple[str, str]]:
-    """Return report formats by name: the meaning for ``--help``, and the place of a `reports.exports.ReportFormat`::
+    """Return report formats by name: the meaning for ``--help``, and the ``module:name`` of a `reports.exports.ReportFormat`::
 
     @hookimpl
     def report_formats():

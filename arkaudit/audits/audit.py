@@ -242,8 +242,8 @@ class Audit:
         if not self.resolve:
             return []
         # Sorted, so that probes on behalf of many ARKs choose the same ARK in every run.
-        cited = self.store.cited_targets(self.run_id, as_asked=as_asked)
-        return sorted((ark, url) for ark, url in cited if not self.registry.is_shoulder(ark))
+        cited_targets = self.store.cited_targets(self.run_id, as_asked=as_asked)
+        return sorted((ark, url) for ark, url in cited_targets if not self.registry.is_shoulder(ark))
 
     def _candidate_readings(self) -> dict[str, Sequence[CandidateReading]]:
         return {**other_readings(self.store.open_mentions(self.run_id)), **self.readings}
@@ -384,6 +384,6 @@ def fetched_documents(seeds: Seeds, config: Config) -> Iterator[Document]:
         )
     )
     for record in records:
-        mentions = [cited.mention for cited in record.mentions]
-        unresolved = [cited.unresolved for cited in record.mentions if cited.unresolved is not None]
-        yield Document(record.url, mentions, record.findings, unresolved)
+        mentions = [citation.mention for citation in record.mentions]
+        unresolved_mentions = [citation.unresolved for citation in record.mentions if citation.unresolved is not None]
+        yield Document(record.url, mentions, record.findings, unresolved_mentions)

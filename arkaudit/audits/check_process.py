@@ -105,7 +105,7 @@ def _answer(request: Mapping[str, Any]) -> list[Verdict] | BaseException:
     from arkaudit.audits.checking import judge_lines
     from arkaudit.configuration.config_files import load
     from arkaudit.output.exits import quiet
-    from arkaudit.output.logs import start
+    from arkaudit.output.logs import start_log
     from crawler.model.observations import Verdict
     from crawler.spiders.seeds import mention_in
     from crawler.store import StoreError
@@ -120,7 +120,7 @@ def _answer(request: Mapping[str, Any]) -> list[Verdict] | BaseException:
     try:
         config = load(request["config"], request["settings"])
         quiet.is_on = not request["progress"]
-        start(config, lambda: Console(stderr=True))
+        start_log(config, lambda: Console(stderr=True))
         verdicts, run = judge_lines(texts, mentions, config, request["store"])
     except (StoreError, UserMistake) as error:
         return type(error)(str(error))

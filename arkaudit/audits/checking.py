@@ -81,7 +81,7 @@ class CheckRun:
     """All observations if verdicts are explained, else None."""
     mementos: Mapping[str, MementoRecord]
     """Archived copies of failing ARKs, by request URL."""
-    places: Mapping[Pair, Sequence[tuple[str, int | None]]]
+    citing_places: Mapping[Pair, Sequence[tuple[str, int | None]]]
     """Names and page numbers of documents in the store that cite the first failing ARKs."""
 
 
@@ -245,7 +245,7 @@ def _result(
         is_unreachable = FAMILY_OF[outcome] is Family.UNREACHABLE
         message = failing_words(str(verdict.ark), outcome.value, is_unreachable=is_unreachable)
         line_places = (line for text in texts_by_pair[pair] for line in places_by_text.get(text, ()))
-        document_places = (ENGLISH.place(*citing_page) for citing_page in run.places.get(pair, ()))
+        document_places = (ENGLISH.place(*citing_page) for citing_page in run.citing_places.get(pair, ()))
         return Fault(message, (*line_places, *document_places))
 
     return CheckResult(
@@ -276,7 +276,7 @@ def _problem_verdicts(verdicts: Iterable[Verdict], known_pairs: Collection[Pair]
 
 
 def targets(texts: Sequence[str], config: Config) -> list[tuple[Ark, str]]:
-    """Return the distinct ARKs in the lines *texts* with their request URLs. Raises `UserMistake`."""
+    """Return the distinct ARKs in the lines *texts* with their request URLs. Raises `UserMistake` if none holds an ARK."""
     return list(dict.fromkeys(_targets_by_mention(_mentions_of(texts), config).values()))
 
 

@@ -112,11 +112,11 @@ class MistypedArk:
     @property
     def message(self) -> str:
         """A message with the place and the suggested ARKs."""
-        place = ENGLISH.place(self.document, self.page or None, self.line or None)
+        location = ENGLISH.place(self.document, self.page or None, self.line or None)
         first_suggestions, more_count = self.suggestions[:_MOST_SUGGESTIONS], len(self.suggestions) - _MOST_SUGGESTIONS
         more_words = f", or {more_count} more" if more_count > 0 else ""
         question = f"; did you mean {' or '.join(first_suggestions)}{more_words}?" if first_suggestions else ""
-        return f"{place}: {self.as_written}: its check character is wrong{question}"
+        return f"{location}: {self.as_written}: its check character is wrong{question}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -118,22 +118,22 @@ def print_forecast_of_run(seeds: Seeds, config: Config, store_file: Path) -> Non
     basis_note = "estimated from the last run over these seeds"
     if requests_before is None:
         basis_note = "the number of documents and ARKs is not known before the first run over these seeds"
-    notes = [basis_note]
+    note_lines = [basis_note]
     if config.memento.timegate:
-        notes.append(f"for each ARK that fails, {config.memento.timegate} gets one request more")
+        note_lines.append(f"for each ARK that fails, {config.memento.timegate} gets one request more")
     if config.render.enabled:
-        notes.append(
+        note_lines.append(
             f"each page that needs JavaScript is fetched once more, with up to {config.render.max_requests} requests"
         )
-    _print(loads_of_crawl(seeds.urls, requests_before, _interval_of(config)), notes)
+    _print(loads_of_crawl(seeds.urls, requests_before, _interval_of(config)), note_lines)
 
 
 def _interval_of(config: Config) -> Callable[[str], float]:
     return lambda host: config.allowance(host).interval_s
 
 
-def _print(loads: list[HostLoad], notes: Iterable[str]) -> None:
-    rows.write_all((f"{escape_invisible(line)}\n" for line in (*notes, *forecast_lines(loads))), sys.stdout)
+def _print(loads: list[HostLoad], note_lines: Iterable[str]) -> None:
+    rows.write_all((f"{escape_invisible(line)}\n" for line in (*note_lines, *forecast_lines(loads))), sys.stdout)
 
 
 def requests_of_last_run(store: Path, seeds: Iterable[str]) -> dict[str, int] | None:

@@ -140,8 +140,10 @@ def with_settings_of(plan: RunPlan, config: Config) -> Config:
             changes[name] = type(section).model_validate(values)
         # For example, a browser may have been removed since the run began.
         except ValidationError as mistake:
-            _, why = first_fault(mistake, type(section))
-            raise UserMistake(f"the settings of [{name}] with which the run began are no longer valid: {why}") from None
+            _, reason = first_fault(mistake, type(section))
+            raise UserMistake(
+                f"the settings of [{name}] with which the run began are no longer valid: {reason}"
+            ) from None
     return config.model_copy(update=changes)
 
 

@@ -157,12 +157,12 @@ def _requests_in_logs(from_file: str | None, config: Config) -> dict[str, list[s
 
     requests_by_url: defaultdict[str, Counter[str]] = defaultdict(Counter)
     for record in logged_requests({pattern: logs_at(pattern)}, config).records():
-        for cited in record.mentions:
-            requests_by_url[cited.request_url][record.url] += cited.requests.asked or 0
+        for citation in record.mentions:
+            requests_by_url[citation.request_url][record.url] += citation.requests.asked or 0
     if not requests_by_url:
         raise UserMistake(f"nothing to check: there is no request for an ARK in {from_file}")
-    by_frequency = sorted(requests_by_url.items(), key=lambda item: -item[1].total())
-    return {url: [f"{referer} ({count})" for referer, count in pages.most_common()] for url, pages in by_frequency}
+    frequent_first = sorted(requests_by_url.items(), key=lambda item: -item[1].total())
+    return {url: [f"{referer} ({count})" for referer, count in pages.most_common()] for url, pages in frequent_first}
 
 
 def _arks_of_inventory(path: Path | None, selection: ArkSelection) -> list[str]:

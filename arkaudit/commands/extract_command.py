@@ -105,7 +105,7 @@ def extract(
     config = None
     if has_defaults and not seeds.urls:
         # Importing the configuration takes longer than reading a small file.
-        logs.start(None, errors)
+        logs.start_log(None, errors)
     else:
         config = config_of(config_file, {**options, "crawl.depth": 0})
     process_count = jobs or (config.jobs if config is not None else None) or core_count()
@@ -146,8 +146,8 @@ def extract(
     if not total.read_count:
         end_unread("nothing", total.unread_names)
     is_failing = MISTYPED in fail_on
-    for mistyped in total.mistyped_arks if is_failing else ():
-        say(mistyped.message, level=logging.WARNING)
+    for mistyped_ark in total.mistyped_arks if is_failing else ():
+        say(mistyped_ark.message, level=logging.WARNING)
     faults = [] if is_failing else total.faults
     print_ending(
         faults,

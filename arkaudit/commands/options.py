@@ -139,7 +139,7 @@ def _group_of(option: click.Option) -> str:
 
 
 class WordChoice(click.Choice[str]):
-    """A choice among many words: the message about a mistyped one suggests the nearest instead of listing all."""
+    """A choice among many words; the message about a mistyped word suggests the nearest instead of listing all."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
         """Return *value* if it is a choice. Raises `click.BadParameter`."""
@@ -266,9 +266,9 @@ def format_option(command: Command) -> Command:
     """Add the option for the formats of a report."""
     from reports.tables.wording import DEFAULT_FORMATS, FORMAT_MODULES, FORMATS
 
-    def choose(_: click.Context, __: click.Parameter, given: tuple[str, ...]) -> tuple[str, ...]:
-        if EVERY not in given:
-            return given or DEFAULT_FORMATS
+    def choose(_: click.Context, __: click.Parameter, given_names: tuple[str, ...]) -> tuple[str, ...]:
+        if EVERY not in given_names:
+            return given_names or DEFAULT_FORMATS
         modules = {name: FORMAT_MODULES.get(name, "reports") for name in FORMATS}
         # Only formats whose modules are installed.
         return tuple(name for name, module in modules.items() if find_spec(module) is not None)
@@ -324,9 +324,9 @@ def config_of(config_file: Path | None, options: dict[str, Any], *, audit: str |
     from arkaudit.configuration.config_files import load
     from arkaudit.output import logs
 
-    given = {name: value for name, value in options.items() if value not in (None, ())}
-    if level := given.pop("verbose", None):
-        given.setdefault("log.level", level)
-    config = load(config_file, given, audit=audit)
-    logs.start(config, errors)
+    given_settings = {name: value for name, value in options.items() if value not in (None, ())}
+    if level := given_settings.pop("verbose", None):
+        given_settings.setdefault("log.level", level)
+    config = load(config_file, given_settings, audit=audit)
+    logs.start_log(config, errors)
     return config

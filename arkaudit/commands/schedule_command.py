@@ -338,7 +338,7 @@ def table(audit_rows: Iterable[dict[str, Any]]) -> Table:
 
     audit_table = Table("audit", "schedule", "next (UTC)", "last began (UTC)", "took", "outcome", box=None)
     for audit_row in audit_rows:
-        ended = datetime.fromisoformat(audit_row["last_ended"]) if audit_row["last_ended"] else None
+        end_time = datetime.fromisoformat(audit_row["last_ended"]) if audit_row["last_ended"] else None
         next_at = "now" if audit_row["is_due"] else _minute(audit_row["next"])
         audit_table.add_row(
             audit_row["audit"],
@@ -346,7 +346,7 @@ def table(audit_rows: Iterable[dict[str, Any]]) -> Table:
             next_at,
             _minute(audit_row["last_started"]),
             # The clock may have been set back during the run.
-            str(max(ended - datetime.fromisoformat(audit_row["last_started"]), timedelta())) if ended else "",
+            str(max(end_time - datetime.fromisoformat(audit_row["last_started"]), timedelta())) if end_time else "",
             audit_row["outcome"],
         )
     return audit_table

@@ -63,9 +63,9 @@ class Config(Settings):
     @property
     def recheck_policy(self) -> RecheckPolicy:
         """The intervals between checks, by state, NAAN and host."""
-        by_naan = {name: _given_days(days) for name, days in self.recheck.naan.items()}
-        by_host = {name: _given_days(days) for name, days in self.recheck.host.items()}
-        return RecheckPolicy(Intervals(**_given_days(self.recheck)), by_naan, by_host)
+        days_by_naan = {name: _given_days(days) for name, days in self.recheck.naan.items()}
+        days_by_host = {name: _given_days(days) for name, days in self.recheck.host.items()}
+        return RecheckPolicy(Intervals(**_given_days(self.recheck)), days_by_naan, days_by_host)
 
     @property
     def status_policy(self) -> StatusPolicy:

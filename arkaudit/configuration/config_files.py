@@ -178,13 +178,13 @@ def load_audits(path: Path, overrides: dict[str, Any] | None = None) -> dict[str
     return configs
 
 
-def _merge(general: dict[str, Any], own: dict[str, Any]) -> dict[str, Any]:
-    """Return *general* values overridden by *own* ones; tables in both are merged."""
-    merged = general | own
-    for key in general.keys() & own.keys():
-        if isinstance(general[key], dict) and isinstance(own[key], dict):
-            merged[key] = _merge(general[key], own[key])
-    return merged
+def _merge(general_values: dict[str, Any], own_values: dict[str, Any]) -> dict[str, Any]:
+    """Return *general_values* overridden by *own_values*; tables in both are merged."""
+    merged_values = general_values | own_values
+    for key in general_values.keys() & own_values.keys():
+        if isinstance(general_values[key], dict) and isinstance(own_values[key], dict):
+            merged_values[key] = _merge(general_values[key], own_values[key])
+    return merged_values
 
 
 def _validate(

@@ -54,7 +54,7 @@ else:
 
 
 class Setting(NamedTuple):
-    """The declaration of a setting. Its name and type are those of the attribute of its section."""
+    """The declaration of a setting, whose name and type are given by the attribute of the section."""
 
     default: Any
     """The value if none is given; `...` if one must be given."""
@@ -288,8 +288,8 @@ class Render(Section):
         from crawler.rendering import find_browser
 
         if self.enabled and find_browser(self.browser) is None:
-            where = f"at {self.browser}" if self.browser else "on the PATH: name one as render.browser"
-            raise ValueError(f"there is no Chromium {where}")
+            location = f"at {self.browser}" if self.browser else "on the PATH: name one as render.browser"
+            raise ValueError(f"there is no Chromium {location}")
 
 
 class RecheckDays(Section):
@@ -349,9 +349,9 @@ class Notify(Section):
             raise UserMistake(f"notify.command: there is no program {self.command[0]!r} that can be run")
         if file is not None and (is_folder(file) or not os.access(file if path_exists(file) else file.parent, os.W_OK)):
             raise UserMistake(f"notify.file: {file} {'is a folder' if is_folder(file) else 'cannot be written'}")
-        missing = [name for name in self.variables() if not os.environ.get(name)]
-        if missing:
-            raise UserMistake(f"notify: set the environment variable {', '.join(missing)}")
+        missing_variables = [name for name in self.variables() if not os.environ.get(name)]
+        if missing_variables:
+            raise UserMistake(f"notify: set the environment variable {', '.join(missing_variables)}")
 
     def variables(self) -> Iterator[str]:
         """Yield the names of the environment variables in the URLs of services."""

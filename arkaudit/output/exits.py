@@ -93,7 +93,7 @@ class Quiet:
 quiet = Quiet()
 
 redact: Callable[[str], str] = str
-"""Redacts secrets in a line; set by `arkaudit.output.logs.start`."""
+"""Redacts secrets in a line; set by `arkaudit.output.logs.start_log`."""
 
 
 @cache
@@ -169,9 +169,9 @@ def exit_on(fail_on: Sequence[str], tokens: Iterable[str], *, is_whole: bool = T
     from reports.tables.wording import reached_tokens
 
     failing_tokens = [token for token in fail_on if token != NEVER]
-    if reached := reached_tokens(failing_tokens, tokens):
+    if severe_tokens := reached_tokens(failing_tokens, tokens):
         options = " ".join(f"--fail-on {token}" for token in failing_tokens)
-        say(f"exit code {EXIT_FINDING} because of {options}: there is {' and '.join(reached)}")
+        say(f"exit code {EXIT_FINDING} because of {options}: there is {' and '.join(severe_tokens)}")
         say("to accept it for a time, put it on the list of known problems: arkaudit known add --until YYYY-MM-DD")
         sys.exit(EXIT_FINDING)
     if not is_whole:

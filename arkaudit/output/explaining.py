@@ -87,17 +87,18 @@ class Step:
     @classmethod
     def from_observation(cls, observation: Observation, *, is_other_reading: bool = False) -> Step:
         """Return the step for an observation; *is_other_reading* if its URL is an alternative reading of the ARK."""
-        sentence_macros = _macros()
-        question = sentence_macros.asked(observation, is_other_reading)
-        answers = tuple(_answer_sentences(observation))
-        return cls(question, observation.asked_url, answers, sentence_macros.meaning(observation))
+        sentences = _macros()
+        question = sentences.asked(observation, is_other_reading)
+        return cls(
+            question, observation.asked_url, tuple(_answer_sentences(observation)), sentences.meaning(observation)
+        )
 
 
 def _answer_sentences(observation: Observation) -> Iterator[str]:
-    sentence_macros, last_index = _macros(), len(observation.hops) - 1
+    sentences, last_index = _macros(), len(observation.hops) - 1
     for index, hop in enumerate(observation.hops):
-        yield sentence_macros.answer(observation, hop, index == last_index)
-    if end_sentence := sentence_macros.end(observation):
+        yield sentences.answer(observation, hop, index == last_index)
+    if end_sentence := sentences.end(observation):
         yield end_sentence
     if observation.rendering is not None:
         yield from _rendering_sentences(observation.rendering)

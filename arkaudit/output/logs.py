@@ -59,7 +59,7 @@ _DISTRIBUTIONS = (
 )
 
 
-def start(config: Config | None, console: Callable[[], Console]) -> None:
+def start_log(config: Config | None, console: Callable[[], Console]) -> None:
     """Start the log that *config* defines, and print at least its warnings on the *console*.
 
     If *config* is None, only warnings are logged. Raises `ConfigError` if the log file can't be written.

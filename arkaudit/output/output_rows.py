@@ -164,7 +164,7 @@ def require_folder(path: Path) -> None:
 
 
 def write_file(path: Path, data: bytes) -> None:
-    """Write a file that the user named, in one step. Raises `UserMistake` if it can't be written; *path* is unchanged."""
+    """Write *data* atomically to a file that the user named. Raises `UserMistake`; an old file then stays."""
     try:
         with durable_file(path) as file:
             file.write(data)
@@ -200,8 +200,8 @@ def print_mentions(rows: Iterable[Row], console: Console) -> None:
     ark_width = 0
     for row in rows:
         page, line = row["page"] and f"p. {row['page']}", row["line"] and f"line {row['line']}"
-        place = page or line or row["place"] or row["role"]
-        cells = (row["ark"], row["document"], place, ", ".join(row["repairs"]), row["confidence"])
+        location = page or line or row["place"] or row["role"]
+        cells = (row["ark"], row["document"], location, ", ".join(row["repairs"]), row["confidence"])
         table.add_row(*(Text(escape_invisible(str(cell))) for cell in cells))
         ark_width = max(ark_width, len(row["ark"]))
     table.columns[0].no_wrap = True

@@ -93,8 +93,8 @@ class RunProgress(Progress):
         self._done_by_host: Counter[str] = Counter()
         """Number of URLs of the stage that were answered, by host."""
 
-    def __exit__(self, *ending: object) -> None:
-        super().__exit__(*ending)
+    def __exit__(self, *exception_info: object) -> None:
+        super().__exit__(*exception_info)
         self._end_stage()
 
     def stage(self, name: str, total: int | None = None, *, done_count: int = 0, urls: set[str] | None = None) -> None:
@@ -113,7 +113,7 @@ class RunProgress(Progress):
         """Count one more item that a spider yielded, and show the progress."""
         if isinstance(item, DocumentRecord):
             self._done_count += len(item.rows)
-            self._citation_count += len({cited.mention.citation for cited in item.mentions})
+            self._citation_count += len({citation.mention.citation for citation in item.mentions})
         else:
             self._done_count += not isinstance(item, Observation) or self._is_expected(item)
             self._request_count += sum(hop.sent for hop in getattr(item, "hops", ()))

@@ -247,5 +247,5 @@ def summary_lines(summary: Summary, language: Language = ENGLISH) -> list[str]:
 
 
 def place_sentence(path: Path, language: Language) -> str:
-    """Return the sentence about the place of a report."""
+    """Return a sentence with the *path* of a report."""
     return language.gettext("the report is at {path}", path=path)

@@ -47,12 +47,12 @@ _TITLE_CHARS = 250
 def channels(config: Config) -> Iterator[Channel]:
     """Yield the channels of a configuration, those of plug-ins last. Raises `UserMistake`."""
     notify = config.notify
-    formatter = FORMATS[notify.format or "markdown"]
+    render = FORMATS[notify.format or "markdown"]
     if notify.file is not None:
-        yield Channel(f"add to {notify.file}", f"file:{notify.file}", partial(_add_to_file, notify.file, formatter))
+        yield Channel(f"add to {notify.file}", f"file:{notify.file}", partial(_add_to_file, notify.file, render))
     if notify.command:
         action = f"run {notify.command[0]}"
-        yield Channel(action, f"command:{shlex.join(notify.command)}", partial(_run_command, notify.command, formatter))
+        yield Channel(action, f"command:{shlex.join(notify.command)}", partial(_run_command, notify.command, render))
     for url in notify.urls:
         action = f"send to {_service(url, {}).url(privacy=True)}"
         yield Channel(action, url, partial(_send_by_apprise, url, notify.format))
@@ -70,10 +70,10 @@ def _key(channel: Channel, audit: str) -> str:
     return sha256(f"{audit}\n{channel.target}".encode("utf-8", "surrogateescape")).hexdigest()
 
 
-def _add_to_file(path: Path, formatter: Callable[[Digest, Language], str], digest: Digest, language: Language) -> None:
+def _add_to_file(path: Path, render: Callable[[Digest, Language], str], digest: Digest, language: Language) -> None:
     try:
         with path.open("a", encoding="utf-8") as file:
-            body = formatter(digest, language)
+            body = render(digest, language)
             # JSON is one line; other messages are apart from each other.
             file.write(body if body.count("\n") == 1 else f"{body}\n")
         make_durable(path)
@@ -83,13 +83,13 @@ def _add_to_file(path: Path, formatter: Callable[[Digest, Language], str], diges
 
 
 def _run_command(
-    command: Sequence[str], formatter: Callable[[Digest, Language], str], digest: Digest, language: Language
+    command: Sequence[str], render: Callable[[Digest, Language], str], digest: Digest, language: Language
 ) -> None:
     """Run *command*, without a shell, with the formatted digest on its standard input. Raises `ArkauditError`."""
     environment = os.environ | {"ARKAUDIT_SUBJECT": subject(digest, language)}
     try:
         subprocess.run(
-            command, input=formatter(digest, language).encode(), env=environment, check=True, timeout=PATIENCE_S
+            command, input=render(digest, language).encode(), env=environment, check=True, timeout=PATIENCE_S
         )
     except subprocess.CalledProcessError as problem:
         raise ArkauditError(f"{command[0]} ended with {problem.returncode}") from None

@@ -35,10 +35,10 @@ def update_copy(source: str | None, config: Config) -> None:
     """
     from crawler.registry_update import REGISTRY_URL, update
 
-    place = source or REGISTRY_URL
-    if is_folder(Path(place)):
-        raise UserMistake(f"{place!r} is a folder, not a file of the registry")
-    seeds = Seeds.parse([place])
+    location = source or REGISTRY_URL
+    if is_folder(Path(location)):
+        raise UserMistake(f"{location!r} is a folder, not a file of the registry")
+    seeds = Seeds.parse([location])
     registry_place = seeds.urls[0] if seeds.urls else seeds.files[0]
     try:
         update_result = update(registry_place, cache_folder(), now=datetime.now(UTC), settings=config.settings())

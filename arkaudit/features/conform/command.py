@@ -86,8 +86,10 @@ def conform(
     no_answer_reason = None
     with answers(test, config, store_file, resume=resume) as observations:
         if comparison is not None:
-            comparisons = compare(observations, comparison.arks, old=comparison.old, new=tested)
-            text = COMPARISON_FORMATS[form](comparisons, comparison.old, tested)
+            comparisons = compare(
+                observations, comparison.arks, old_resolver=comparison.old_resolver, new_resolver=tested
+            )
+            text = COMPARISON_FORMATS[form](comparisons, comparison.old_resolver, tested)
             is_failing = any(row.is_difference for row in comparisons)
             no_answer_reason = no_comparison_reason(comparisons)
         else:

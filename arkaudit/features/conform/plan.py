@@ -55,12 +55,12 @@ class NamedArk:
     """An ARK as the user wrote it. Other forms derive from this spelling, because a resolver may accept no other."""
 
     ark: Ark
-    written: str
+    as_written: str
     """The ARK from its label to its end."""
 
     def url_at(self, resolver: str) -> str:
         """Return the URL that requests the ARK, as written, at *resolver* (``https://HOST/``)."""
-        return request_url(self.written, None, resolver)
+        return request_url(self.as_written, None, resolver)
 
 
 def probes(resolver: str, written_ark: NamedArk, *, is_gone: bool = False, is_own: bool = False) -> Iterator[Probe]:
@@ -76,7 +76,7 @@ def probes(resolver: str, written_ark: NamedArk, *, is_gone: bool = False, is_ow
     ark, url = written_ark.ark, written_ark.url_at(resolver)
     resolver_base = resolver_of(url)
     # Names that can't exist are asked in the form of the label that is tested.
-    label = "ark:/" if written_ark.written[4:5] == "/" else "ark:"
+    label = "ark:/" if written_ark.as_written[4:5] == "/" else "ark:"
 
     def probe(
         question: Question, probe_url: str, *, asked_ark: Ark = ark, method: str = "GET", **headers: str
@@ -95,8 +95,8 @@ def probes(resolver: str, written_ark: NamedArk, *, is_gone: bool = False, is_ow
     yield probe(Question.CONTROL_INFO, asked_url(unknown, Question.INFO), asked_ark=control)
     for question, other_url in forms(url, ark):
         yield probe(question, other_url)
-    for question, written in _spellings(written_ark.written):
-        yield probe(question, resolver_base + written)
+    for question, as_written in _spellings(written_ark.as_written):
+        yield probe(question, resolver_base + as_written)
     for question, naan in ((Question.LONG_NAAN, LONG_NAAN), (Question.OTHER_NAAN, OTHER_NAAN)):
         yield probe(question, f"{resolver_base}{label}{naan}/{ark.name}", asked_ark=Ark(naan, ark.name))
     yield probe(Question.ODD_OCTETS, f"{resolver_base}{label}{ark.naan}/{ODD_OCTETS}")
@@ -112,13 +112,13 @@ def probes(resolver: str, written_ark: NamedArk, *, is_gone: bool = False, is_ow
         yield Probe(control, url, Question.RATE, unknown, times=NAMES_A_MINUTE)
 
 
-def _spellings(written: str) -> Iterator[tuple[Question, str]]:
+def _spellings(as_written: str) -> Iterator[tuple[Question, str]]:
     """Yield other spellings of an ARK with their questions; all mean the same ARK, except the name in the other case.
 
     >>> dict(_spellings("ark:/12x45/b-7.pdf"))[Question.OTHER_CASE]
     'ark:/12x45/B-7.pdf'
     """
-    match = _WRITTEN.fullmatch(written)
+    match = _WRITTEN.fullmatch(as_written)
     if match is None:
         return
     label, naan, name, qualifier = match.groups()

@@ -155,8 +155,8 @@ def conformance_test(
     return ConformanceTest(
         (
             resolver,
-            fingerprint([ark.written for ark in arks]),
-            *(f"gone {ark.written}" for ark in gone_arks),
+            fingerprint([ark.as_written for ark in arks]),
+            *(f"gone {ark.as_written}" for ark in gone_arks),
             *sections,
             *(["own"] if is_own else []),
         ),
@@ -171,22 +171,22 @@ class ComparisonTest(ConformanceTest):
     """A test that compares the answers of two resolvers for the same ARKs."""
 
     arks: tuple[NamedArk, ...] = ()
-    old: str = ""
-    new: str = ""
+    old_resolver: str = ""
+    new_resolver: str = ""
 
     @classmethod
-    def parse(cls, new: str, old: str, ark_texts: Iterable[str]) -> ComparisonTest:
-        """Return the comparison of the resolvers *new* and *old* by the ARKs in *ark_texts*. Raises `UserMistake`."""
+    def parse(cls, new_resolver: str, old_resolver: str, ark_texts: Iterable[str]) -> ComparisonTest:
+        """Return the comparison of two resolvers by the ARKs in *ark_texts*. Raises `UserMistake`."""
         try:
-            resolver_url(old)
+            resolver_url(old_resolver)
         except ValueError as mistake:
             raise UserMistake(f"--against: {mistake}") from None
         arks = _arks(ark_texts)
         if not arks:
             raise UserMistake("name the ARKs for the comparison by --ark or --from")
-        seeds = (new, f"against {old}", fingerprint([ark.written for ark in arks]))
-        probes_of_both = tuple(comparison_probes((old, new), arks))
-        return cls(seeds, probes_of_both, arks=arks, old=old, new=new)
+        seeds = (new_resolver, f"against {old_resolver}", fingerprint([ark.as_written for ark in arks]))
+        probes_of_both = tuple(comparison_probes((old_resolver, new_resolver), arks))
+        return cls(seeds, probes_of_both, arks=arks, old_resolver=old_resolver, new_resolver=new_resolver)
 
 
 def _arks(texts: Iterable[str]) -> tuple[NamedArk, ...]:

@@ -130,7 +130,7 @@ def as_junit(report: ConformanceReport) -> str:
 # -- comparison of two resolvers
 
 
-def comparison_text(comparisons: Sequence[Comparison], old: str, new: str) -> str:
+def comparison_text(comparisons: Sequence[Comparison], old_resolver: str, new_resolver: str) -> str:
     """Return one line per ARK whose answers differ, and the number of ARKs by kind of difference."""
     lines = [
         f"{comparison.ark}  {comparison.subject}: {escape_invisible(comparison.old)} before, "
@@ -140,13 +140,13 @@ def comparison_text(comparisons: Sequence[Comparison], old: str, new: str) -> st
     ]
     counts = Counter(comparison.subject for comparison in comparisons)
     count_words = ", ".join(f"{count} {subject}" for subject, count in counts.most_common())
-    return "\n".join([*lines, f"{new} against {old}: {count_words}", ""])
+    return "\n".join([*lines, f"{new_resolver} against {old_resolver}: {count_words}", ""])
 
 
-def comparison_json(comparisons: Sequence[Comparison], old: str, new: str) -> str:
+def comparison_json(comparisons: Sequence[Comparison], old_resolver: str, new_resolver: str) -> str:
     """Return the comparisons as JSON, with one object per ARK, in their order."""
     rows = [{**asdict(comparison), "ark": str(comparison.ark)} for comparison in comparisons]
-    return json_text({"old": old, "new": new, "names": rows})
+    return json_text({"old": old_resolver, "new": new_resolver, "names": rows})
 
 
 #: The formats of `arkaudit conform`, each with its writer.

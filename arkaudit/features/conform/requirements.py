@@ -197,8 +197,10 @@ class Comparison:
 SAME, NOT_COMPARED = "same", "not compared"
 
 
-def compare(observations: Iterable[Observation], arks: Iterable[NamedArk], *, old: str, new: str) -> list[Comparison]:
-    """Return the comparison of each ARK at the resolvers *old* and *new*: differences first, then as in *arks*."""
+def compare(
+    observations: Iterable[Observation], arks: Iterable[NamedArk], *, old_resolver: str, new_resolver: str
+) -> list[Comparison]:
+    """Return the comparison of both resolvers for each ARK: differences first, then as in *arks*."""
     answers: dict[tuple[str, Question], Observation] = {}
     for observation in observations:  # the last attempt replaces earlier ones
         answers[observation.request_url, observation.question] = observation
@@ -206,7 +208,9 @@ def compare(observations: Iterable[Observation], arks: Iterable[NamedArk], *, ol
     for written_ark in arks:
         row = Comparison(written_ark.ark, NOT_COMPARED, TOO_LONG_TO_JUDGE, TOO_LONG_TO_JUDGE)
         with suppress(OverBudget), cpu_limit(JUDGING_CPU_S):
-            row = _comparison(written_ark.ark, answers, written_ark.url_at(old), written_ark.url_at(new))
+            row = _comparison(
+                written_ark.ark, answers, written_ark.url_at(old_resolver), written_ark.url_at(new_resolver)
+            )
         rows.append(row)
     return sorted(rows, key=lambda comparison: not comparison.is_difference)
 

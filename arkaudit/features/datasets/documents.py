@@ -63,9 +63,9 @@ class DatasetDocuments:
         with self._require_own_values("its ARKs"):
             return sorted(
                 {
-                    (Ark.parse(ark), at_resolver(requested, resolver))
+                    (Ark.parse(ark), at_resolver(cited_url, resolver))
                     for rows in self._parts_of(MENTIONS)
-                    for ark, requested in zip(*(rows[name].to_pylist() for name in ("ark", "requested")), strict=True)
+                    for ark, cited_url in zip(*(rows[name].to_pylist() for name in ("ark", "requested")), strict=True)
                 }
             )
 

@@ -85,8 +85,8 @@ def _table_of_names(names: pa.Array | pa.ChunkedArray) -> pa.Table:
 
 
 def _merged_tables(tables: Sequence[pa.Table]) -> pa.Table:
-    grouped = pa.concat_tables(tables).group_by("name").aggregate([("documents", "sum")])
-    return grouped.rename_columns({"documents_sum": "documents"})
+    name_groups = pa.concat_tables(tables).group_by("name").aggregate([("documents", "sum")])
+    return name_groups.rename_columns({"documents_sum": "documents"})
 
 
 def evidence_of(sorted_arks: pa.ChunkedArray, repeated_arks: pa.ChunkedArray, declared: Declared) -> Evidence:

@@ -65,23 +65,23 @@ class Checks:
         # In the query of another URL, a correction would have to be encoded, too.
         if "percent-encoding" in mention.repairs:
             return
-        written, ark = earlier_correction.correct if earlier_correction else mention.as_written, str(mention.ark)
+        as_written, ark = earlier_correction.correct if earlier_correction else mention.as_written, str(mention.ark)
         pair = ark, request_url(mention.repaired, mention.resolver, GLOBAL_RESOLVER)
         if pair in self.listed_corrections:
             kind, correct, reason = self.listed_corrections[pair]
-            yield Correction(written, correct or written, ark, (kind,), reason, location_of(mention))
+            yield Correction(as_written, correct or as_written, ark, (kind,), reason, location_of(mention))
         address = self.addresses.get(pair) if mention.resolver is not None else None
         kind, reason = Kind.MOVED, "the cited resolver fails; the ARK works at this one"
         if address == _with_https(pair[1]):
-            kind, address, reason = Kind.HTTPS, _with_https(written), "the resolver redirects http to https"
-        if address is None or address == written:
+            kind, address, reason = Kind.HTTPS, _with_https(as_written), "the resolver redirects http to https"
+        if address is None or address == as_written:
             return
         host, entry = authority_of(address), self.registry.entry(mention.ark)
-        registered = {authority_of(target.template) for target in entry.targets} if entry else set()
-        refusal = escape_refusal(written, address)
-        if host not in registered | self.hosts:
+        registered_hosts = {authority_of(target.template) for target in entry.targets} if entry else set()
+        refusal = escape_refusal(as_written, address)
+        if host not in registered_hosts | self.hosts:
             refusal = f"neither you (--host) nor the NAAN registry names {host}"
-        yield Correction(written, address, ark, (kind,), reason, location_of(mention), refusal)
+        yield Correction(as_written, address, ark, (kind,), reason, location_of(mention), refusal)
 
 
 def _with_https(url: str) -> str:
@@ -110,13 +110,13 @@ def _checks(connection: Connection) -> Iterator[tuple[Pair, Check]]:
     verdict, run, observation = schema.verdict.c, schema.run.c, schema.observation.c
     suspect_runs = select(schema.assessment.c.run_id).where(schema.assessment.c.is_suspect)
     arks_elsewhere = select(verdict.ark_id).where(verdict.object == ObjectOutcome.WORKS_ELSEWHERE)
-    is_same = (observation.run_id == verdict.run_id) & (observation.request_url == verdict.request_url)
+    is_same_check = (observation.run_id == verdict.run_id) & (observation.request_url == verdict.request_url)
     query = (
         select(schema.ark.c.ark, verdict.request_url, verdict.object, run.started_at)
         .add_columns(observation.question, observation.asked_url, observation.hops)
         .join_from(schema.verdict, schema.ark)
         .join(schema.run, run.run_id == verdict.run_id)
-        .join(schema.observation, is_same)
+        .join(schema.observation, is_same_check)
         .where(verdict.run_id.not_in(suspect_runs), observation.question.in_([Question.OBJECT, *_DETOUR_QUESTIONS]))
         .where(verdict.request_url.startswith("http://") | verdict.ark_id.in_(arks_elsewhere))
         .order_by(run.started_at, verdict.verdict_id, observation.observation_id)
@@ -136,12 +136,12 @@ def _checks(connection: Connection) -> Iterator[tuple[Pair, Check]]:
 def _listed_corrections(connection: Connection) -> Iterator[tuple[Pair, tuple[Kind, str | None, str]]]:
     """Yield corrections that are listed but never written, from the last verdicts: kind, correct ARK and reason."""
     verdict, memento = schema.verdict.c, schema.memento.c
-    is_same = (memento.ark_id == verdict.ark_id) & (memento.request_url == verdict.request_url)
+    is_same_target = (memento.ark_id == verdict.ark_id) & (memento.request_url == verdict.request_url)
     query = (
         select(schema.ark.c.ark, verdict.request_url, verdict.object, verdict.did_you_mean)
         .add_columns(memento.outcome, memento.memento_url, memento.memento_at)
         .join_from(schema.verdict, schema.ark)
-        .outerjoin(schema.memento, is_same)
+        .outerjoin(schema.memento, is_same_target)
         .where(verdict.verdict_id.in_(select(schema.latest.c.verdict_id)))
         .where(verdict.did_you_mean.is_not(None) | (memento.outcome == MementoOutcome.CAPTURED))
         .order_by(memento.at)

@@ -79,7 +79,7 @@ def fix(
         raise UserMistake(f"--only {min(checked_kinds)} needs --store, because it rests on checks")
     if hosts and not checked_kinds:
         raise UserMistake("--host is for --only https and --only moved")
-    logs.start(None, errors)
+    logs.start_log(None, errors)
     seeds = Seeds.parse(places)
     if seeds.urls:
         raise UserMistake(f"only files can be corrected, not {seeds.urls[0]}")
@@ -113,7 +113,7 @@ def fix(
                     file.problem = file.problem or cached_tree_reason(work_tree(file.path))
             if file.corrections and not file.problem:
                 if is_applied:
-                    replace_file(file.path, file.old, file.new)
+                    replace_file(file.path, file.old_bytes, file.new_bytes)
                 elif patch is not None:
                     diffs.append(diff_of(file))
         except (OSError, Unfixable) as problem:
@@ -122,9 +122,11 @@ def fix(
             say(f"{file.path}: not corrected: {file.problem}", level=logging.WARNING)
             problem_count += 1
             continue
-        _list(file.path, (*file.corrections, *(item for item in file.unwritten if item.refusal != UNCERTAIN)))
+        _list(
+            file.path, (*file.corrections, *(item for item in file.unwritten_corrections if item.refusal != UNCERTAIN))
+        )
         counts_by_file[file.path] += len(file.corrections)
-        refusals.update(correction.refusal for correction in file.unwritten)
+        refusals.update(correction.refusal for correction in file.unwritten_corrections)
     if patch is not None:
         rows.write_file(patch, b"".join(diffs))
     if unread_files and len(unread_files) == len(files):
@@ -144,9 +146,9 @@ def _list(path: Path, corrections: Iterable[Correction]) -> None:
     for correction in corrections:
         refusal = f"; not written: {correction.refusal}" if correction.refusal else ""
         change = (
-            correction.written
-            if correction.correct == correction.written
-            else f"{correction.written} -> {correction.correct}"
+            correction.as_written
+            if correction.correct == correction.as_written
+            else f"{correction.as_written} -> {correction.correct}"
         )
         line = f"{path}: {correction.location}: {change} ({', '.join(correction.kinds)}: {correction.reason}){refusal}"
         rows.write(escape_invisible(line) + "\n", sys.stdout)

@@ -62,14 +62,14 @@ class Edit:
 
     start: int
     end: int
-    new: str
+    replacement: str
 
 
 @dataclass(frozen=True, slots=True)
 class Correction:
     """A citation as written and as it should be, with its location in a file."""
 
-    written: str
+    as_written: str
     correct: str
     ark: str
     """The ARK in normal form, before and after the correction."""
@@ -91,20 +91,20 @@ def spelling_correction(mention: Mention) -> Correction | None:
     >>> spelling_correction(mention).correct, spelling_correction(mention).reason
     ('ark:/12148/bpt6k107371t', 'it has a line break')
     """
-    written, correct = mention.as_written, mention.repaired
+    as_written, correct = mention.as_written, mention.repaired
     faults = [_WORDS.get(repair, repair) for repair in mention.repairs if repair not in _NO_FAULTS]
-    if correct.startswith(written) or not faults:
+    if correct.startswith(as_written) or not faults:
         return None
     if mention.ark.is_skipped:
         refusal = EXAMPLE
     elif mention.confidence is not Confidence.CERTAIN:
         refusal = UNCERTAIN
-    elif not all(_REMOVABLE.fullmatch(written, edit.start, edit.end) for edit in edits_between(written, correct)):
+    elif not all(_REMOVABLE.fullmatch(as_written, edit.start, edit.end) for edit in edits_between(as_written, correct)):
         refusal = "other text or an escape is inside it"
     else:
-        refusal = escape_refusal(written, correct)
+        refusal = escape_refusal(as_written, correct)
     reason = f"it has {', '.join(dict.fromkeys(faults))}"
-    return Correction(written, correct, str(mention.ark), (Kind.SPELLING,), reason, location_of(mention), refusal)
+    return Correction(as_written, correct, str(mention.ark), (Kind.SPELLING,), reason, location_of(mention), refusal)
 
 
 def location_of(mention: Mention) -> str:
@@ -112,9 +112,9 @@ def location_of(mention: Mention) -> str:
     return mention.place if mention.page is None else f"p. {mention.page}"
 
 
-def escape_refusal(written: str, correct: str) -> str:
-    """Return the reason why *correct* can't replace *written* in every format; empty if it can."""
-    is_plain = all(_PLAIN.fullmatch(edit.new) for edit in edits_between(written, correct))
+def escape_refusal(as_written: str, correct: str) -> str:
+    """Return the reason why *correct* can't replace *as_written* in every format; empty if it can."""
+    is_plain = all(_PLAIN.fullmatch(edit.replacement) for edit in edits_between(as_written, correct))
     return "" if is_plain else "its new characters may need an escape"
 
 
@@ -123,16 +123,16 @@ def combine(first: Correction | None, second: Correction) -> Correction:
     if first is None:
         return second
     reason = f"{first.reason}; {second.reason}"
-    return replace(second, written=first.written, kinds=(*first.kinds, *second.kinds), reason=reason)
+    return replace(second, as_written=first.as_written, kinds=(*first.kinds, *second.kinds), reason=reason)
 
 
-def edits_between(written: str, correct: str) -> list[Edit]:
-    """Return the edits that turn *written* into *correct*, in order.
+def edits_between(as_written: str, correct: str) -> list[Edit]:
+    """Return the edits that turn *as_written* into *correct*, in order.
 
     >>> edits_between("http://old.example/ark:/1", "https://new.example/ark:/1")
-    [Edit(start=4, end=4, new='s'), Edit(start=7, end=10, new='new')]
+    [Edit(start=4, end=4, replacement='s'), Edit(start=7, end=10, replacement='new')]
     """
-    operations = SequenceMatcher(None, written, correct, autojunk=False).get_opcodes()
+    operations = SequenceMatcher(None, as_written, correct, autojunk=False).get_opcodes()
     return [
         Edit(start, end, correct[correct_start:correct_end])
         for operation, start, end, correct_start, correct_end in operations
@@ -145,6 +145,6 @@ def apply_edits(text: str, edits: Iterable[Edit]) -> str:
     pieces: list[str] = []
     copied_end = 0
     for edit in edits:
-        pieces += (text[copied_end : edit.start], edit.new)
+        pieces += (text[copied_end : edit.start], edit.replacement)
         copied_end = edit.end
     return "".join((*pieces, text[copied_end:]))

@@ -40,20 +40,20 @@ class FixedFile:
     """A file with its corrections."""
 
     path: Path
-    old: bytes = b""
+    old_bytes: bytes = b""
     """The bytes of the file as read."""
     source: Source | None = None
     """The characters of the file; None if no part of the file may be written."""
     corrections: list[Correction] = field(default_factory=list)
     """Corrections to write, in the order of their offsets."""
-    unwritten: list[Correction] = field(default_factory=list)
+    unwritten_corrections: list[Correction] = field(default_factory=list)
     """Corrections that are not written, with the reason in `Correction.refusal`."""
     problem: str = ""
     """The reason why the file was not read, or can't be corrected; empty otherwise."""
     is_unread: bool = False
 
     @property
-    def new(self) -> bytes:
+    def new_bytes(self) -> bytes:
         """The bytes of the file after its corrections."""
         assert self.source is not None
         edits = chain.from_iterable(correction.edits for correction in self.corrections)
@@ -84,7 +84,7 @@ def fixed_files(
             path, is_member = owners[index]
             file = FixedFile(path)
             _correct(file, result, kinds, checks, is_member=is_member)
-            if file.corrections or file.unwritten or file.problem:
+            if file.corrections or file.unwritten_corrections or file.problem:
                 yield file
 
 
@@ -105,7 +105,7 @@ def _correct(
         file.problem, file.is_unread = result.summary.findings[0].detail, True
         return
     proposals = [proposal for mention in result.value for proposal in _proposals(mention, kinds, checks)]
-    file.unwritten = [proposal for proposal in proposals if proposal.refusal]
+    file.unwritten_corrections = [proposal for proposal in proposals if proposal.refusal]
     writable = [proposal for proposal in proposals if not proposal.refusal]
     if not writable:
         return
@@ -113,12 +113,12 @@ def _correct(
         if is_member:
             raise Unfixable("archives are only listed")
         with cpu_limit(READING_CPU_S):
-            by_text = {(proposal.written, proposal.correct): proposal for proposal in writable}
-            _locate(file, by_text.values(), Evidence.from_arks(mention.ark for mention in result.value))
+            proposals_by_text = {(proposal.as_written, proposal.correct): proposal for proposal in writable}
+            _locate(file, proposals_by_text.values(), Evidence.from_arks(mention.ark for mention in result.value))
     except OSError as problem:
         file.problem = problem.strerror or str(problem)
     except Unfixable as problem:
-        file.unwritten += [replace(proposal, refusal=str(problem)) for proposal in writable]
+        file.unwritten_corrections += [replace(proposal, refusal=str(problem)) for proposal in writable]
     except OverBudget:
         file.problem = f"finding its places takes more than {READING_CPU_S:g} s of CPU time"
 
@@ -146,18 +146,18 @@ def _locate(file: FixedFile, corrections: Iterable[Correction], evidence: Eviden
 
     Raises `Unfixable` for a binary file, and OSError.
     """
-    file.old = file.path.read_bytes()
+    file.old_bytes = file.path.read_bytes()
     left_out, refusal = None, ""
     try:
-        form = form_of(file.path.name, format_of(file.old, name=file.path.name))
+        form = form_of(file.path.name, format_of(file.old_bytes, name=file.path.name))
         _refuse_sealed(file.path)
-        source = Source(file.old)
+        source = Source(file.old_bytes)
         left_out = LeftOut(source.text, form)
     except Unfixable as problem:
         # A text is listed with its lines.
-        if b"\0" in file.old:
+        if b"\0" in file.old_bytes:
             raise
-        source, refusal = Source(file.old), str(problem)
+        source, refusal = Source(file.old_bytes), str(problem)
     file.source = source
     located_corrections = [
         pair for correction in corrections for pair in _at_occurrences(source, correction, left_out, evidence)
@@ -170,7 +170,7 @@ def _locate(file: FixedFile, corrections: Iterable[Correction], evidence: Eviden
         conflict = "another correction is at its place" if start < last_end else ""
         correction = replace(correction, location=location, refusal=refusal or correction.refusal or conflict)
         if correction.refusal:
-            file.unwritten.append(correction)
+            file.unwritten_corrections.append(correction)
         else:
             last_end = correction.edits[-1].end
             file.corrections.append(correction)
@@ -183,14 +183,14 @@ def _at_occurrences(
 
     Without an occurrence, yields the offset 0 and a refusal.
     """
-    occurrences = list(source.occurrences(correction.written))
+    occurrences = list(source.occurrences(correction.as_written))
     if not occurrences:
         yield 0, replace(correction, refusal="its place in the file was not found")
     for occurrence in occurrences:
         refusal = left_out.reason(occurrence) if left_out else ""
         if left_out and not refusal and not is_confirmed(occurrence, correction, evidence):
             refusal = "reading the file again would give another result"
-        edits = tuple(occurrence.edits(correction.written, correction.correct))
+        edits = tuple(occurrence.edits(correction.as_written, correction.correct))
         yield occurrence.start, replace(correction, edits=edits, refusal=refusal)
 
 

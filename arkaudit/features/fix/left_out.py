@@ -145,8 +145,8 @@ class LeftOut:
         region_index = bisect_right(self._starts, end - 1)
         if region_index and self._regions[region_index - 1][1] > start:
             return self._regions[region_index - 1][2]
-        before = _ADDRESS_BEFORE.search(source, max(0, start - _AROUND), start)
-        if (before and _OUTER_ADDRESS.search(before[0])) or source.count("://", start, end) > 1:
+        text_before = _ADDRESS_BEFORE.search(source, max(0, start - _AROUND), start)
+        if (text_before and _OUTER_ADDRESS.search(text_before[0])) or source.count("://", start, end) > 1:
             return "it is within another address"
         is_markup = self._form.format in (Format.HTML, Format.XML, Format.MARKDOWN)
         if is_markup and _TAG_BEGINS.match(occurrence.tag):
@@ -177,9 +177,9 @@ def _reason_in_tag(occurrence: Occurrence) -> str:
 
 def _is_value(occurrence: Occurrence) -> bool:
     """Return True if an occurrence is the whole value of an element in RDFa or microdata."""
-    before = occurrence.source[max(0, occurrence.start - _AROUND) : occurrence.start].rstrip()
-    is_alone = before.endswith(">") and occurrence.source[occurrence.end :][:_AROUND].lstrip().startswith("<")
-    return is_alone and _RDFA.search(before, max(0, before.rfind("<"))) is not None
+    text_before = occurrence.source[max(0, occurrence.start - _AROUND) : occurrence.start].rstrip()
+    is_alone = text_before.endswith(">") and occurrence.source[occurrence.end :][:_AROUND].lstrip().startswith("<")
+    return is_alone and _RDFA.search(text_before, max(0, text_before.rfind("<"))) is not None
 
 
 def _blank(tag: re.Match[str]) -> str:

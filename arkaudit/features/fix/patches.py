@@ -27,11 +27,11 @@ def quoted_name(name: bytes) -> str:
     """
     if all(32 <= octet < 127 and octet not in _ESCAPES for octet in name):
         return name.decode("ascii")
-    escaped = (
+    escaped_octets = (
         f"\\{_ESCAPES[octet]}" if octet in _ESCAPES else chr(octet) if 32 <= octet < 127 else f"\\{octet:03o}"
         for octet in name
     )
-    return f'"{"".join(escaped)}"'
+    return f'"{"".join(escaped_octets)}"'
 
 
 def diff_of(file: FixedFile) -> bytes:
@@ -41,7 +41,7 @@ def diff_of(file: FixedFile) -> bytes:
     path = file.path.parent.resolve() / file.path.name
     if not path.is_relative_to(current_folder):
         raise Unfixable("it is outside of the current folder, where git apply would not change it")
-    if b"\0" in file.old or b"\x1b" in file.old or source.charset in _SHIFTING:
+    if b"\0" in file.old_bytes or b"\x1b" in file.old_bytes or source.charset in _SHIFTING:
         raise Unfixable(f"its encoding ({source.charset}) has no place in a patch; use --apply")
     name = os.fsencode(path.relative_to(current_folder).as_posix())
     edits = [edit for correction in file.corrections for edit in correction.edits]
@@ -73,11 +73,11 @@ def unified_diff(name: bytes, text: str, edits: Iterable[Edit]) -> str:
         hunk_start, hunk_end = start, end
         for _ in range(_CONTEXT):
             hunk_start, hunk_end = text.rfind("\n", 0, max(0, hunk_start - 1)) + 1, _line_end(text, hunk_end)
-        changed = apply_edits(text[:end], [Edit(0, start, ""), *group])
+        new_text = apply_edits(text[:end], [Edit(0, start, ""), *group])
         signed_parts = (
             (" ", text[hunk_start:start]),
             ("-", text[start:end]),
-            ("+", changed),
+            ("+", new_text),
             (" ", text[end:hunk_end]),
         )
         lines = [sign + line for sign, part in signed_parts for line in _LINE.findall(part)]

@@ -46,10 +46,10 @@ def _matches(text: str, patterns: Mapping[re.Pattern[str], str]) -> Iterator[Reg
     return ((*match.span(), reason) for pattern, reason in patterns.items() for match in pattern.finditer(text))
 
 
-def _end_of(closing: str, text: str, start: int) -> int:
-    """Return the offset after the first *closing* from *start* on, or the length of *text*."""
-    end = text.find(closing, start)
-    return end + len(closing) if end >= 0 else len(text)
+def _end_of(end_mark: str, text: str, start: int) -> int:
+    """Return the offset after the first *end_mark* from *start* on, or the length of *text*."""
+    end = text.find(end_mark, start)
+    return end + len(end_mark) if end >= 0 else len(text)
 
 
 # -- plain text, reStructuredText and AsciiDoc: fences, paragraphs by their first line, and parts of a line
@@ -77,15 +77,15 @@ _FIRST_LINES = {
 
 def _between_fences(text: str, fence: re.Pattern[str]) -> Iterator[Region]:
     """Yield the code from a line that begins with a *fence* to the next line with the same one, or to the end."""
-    opening: re.Match[str] | None = None
+    first_line: re.Match[str] | None = None
     for line in fence.finditer(text):
-        if opening is None:
-            opening = line
-        elif opening["fence"] == line["fence"]:
-            yield opening.start(), line.end(), CODE
-            opening = None
-    if opening is not None:
-        yield opening.start(), len(text), CODE
+        if first_line is None:
+            first_line = line
+        elif first_line["fence"] == line["fence"]:
+            yield first_line.start(), line.end(), CODE
+            first_line = None
+    if first_line is not None:
+        yield first_line.start(), len(text), CODE
 
 
 def plain_regions(text: str) -> Iterator[Region]:
@@ -183,8 +183,8 @@ def html_regions(text: str) -> Iterator[Region]:
     while token := _MARKUP.search(text, position):
         position = token.end()
         if token.lastgroup in _MARKUP_ENDS:
-            closing, reason = _MARKUP_ENDS[token.lastgroup]
-            position = _end_of(closing.format(token[token.lastgroup]), text, position)
+            end_mark, reason = _MARKUP_ENDS[token.lastgroup]
+            position = _end_of(end_mark.format(token[token.lastgroup]), text, position)
             yield token.start(), position, reason
         elif not name and not (token["end"] or token[0].endswith("/>")):
             name, depth, element_start = token["name"].lower(), 1, token.start()
@@ -254,8 +254,8 @@ def latex_regions(text: str) -> Iterator[Region]:
             position = _end_of_arguments(text, position)
             yield token.start(), position, QUOTATION
         elif kind is not None:
-            closing, reason = _TEX_ENDS[kind]
-            position = _end_of(closing.format(token[kind].replace("{", "}")), text, position)
+            end_mark, reason = _TEX_ENDS[kind]
+            position = _end_of(end_mark.format(token[kind].replace("{", "}")), text, position)
             yield token.start(), position, reason
 
 

@@ -52,11 +52,11 @@ class Occurrence:
         is_in_tag = tag_start >= 0 and self.source.find(">", tag_start, self.start) < 0
         return self.source[tag_start : self.start] if is_in_tag else ""
 
-    def edits(self, written: str, correct: str) -> Iterator[Edit]:
-        """Yield the edits of the source that replace *written*, the text of the occurrence, by *correct*."""
-        for edit in edits_between(written, correct):
+    def edits(self, as_written: str, correct: str) -> Iterator[Edit]:
+        """Yield the edits of the source that replace *as_written*, the text of the occurrence, by *correct*."""
+        for edit in edits_between(as_written, correct):
             start = self.spans[edit.start][0] if edit.start < len(self.spans) else self.end
-            yield Edit(start, self.spans[edit.end - 1][1] if edit.start < edit.end else start, edit.new)
+            yield Edit(start, self.spans[edit.end - 1][1] if edit.start < edit.end else start, edit.replacement)
 
 
 class Source:
@@ -78,23 +78,23 @@ class Source:
         """Return *text* in the charset of the file."""
         return text.encode(self.charset, "surrogateescape")
 
-    def occurrences(self, written: str) -> Iterator[Occurrence]:
-        """Yield the occurrences of *written* in order, also with escaped characters or other white space.
+    def occurrences(self, as_written: str) -> Iterator[Occurrence]:
+        """Yield the occurrences of *as_written* in order, also with escaped characters or other white space.
 
         >>> source = Source("ark:/1-2 ark:/1&ndash;2".encode())
         >>> [occurrence.start for occurrence in source.occurrences("ark:/1\\N{EN DASH}2")]
         [9]
         """
-        pieces = _PIECE.findall(written)
+        pieces = _PIECE.findall(as_written)
         pattern = re.compile("".join(map(_pattern_of, pieces)))
-        for start, end in _merged_ranges(self._rarest(written), len(self.text)):
+        for start, end in _merged_ranges(self._rarest(as_written), len(self.text)):
             for match in pattern.finditer(self.text, start, end):
                 spans = zip(pieces, map(match.span, range(1, len(pieces) + 1)), strict=True)
                 yield Occurrence(self.text, [span for piece, span in spans for _ in piece])
 
-    def _rarest(self, written: str) -> Sequence[int]:
-        """Return the offsets of the rarest of the numbers in *written*, as far as they are near its NAAN."""
-        numbers = _NUMBER.findall(written)
+    def _rarest(self, as_written: str) -> Sequence[int]:
+        """Return the offsets of the rarest of the numbers in *as_written*, as far as they are near its NAAN."""
+        numbers = _NUMBER.findall(as_written)
         # In the whole text, numbers would take most of the time.
         offsets = self._numbers_around(max(filter(str.isdecimal, numbers), key=len, default=""))
         return min((offsets[number] for number in numbers if number in offsets), key=len, default=())
@@ -123,11 +123,11 @@ def is_confirmed(occurrence: Occurrence, correction: Correction, evidence: Evide
     The corrected citation must be read as corrected, and all other mentions as before; *evidence* is that of the file.
     """
     source, start, end = occurrence.source, occurrence.start, occurrence.end
-    text_before, written = source[max(0, start - _CONTEXT) : start], source[start:end]
+    text_before, as_written = source[max(0, start - _CONTEXT) : start], source[start:end]
     text_after = source[end : end + _CONTEXT]
-    start_in_context, length_change = len(text_before), len(correction.correct) - len(written)
-    readings = _mentions_in(f"{text_before}{written}{text_after}", evidence)
-    return (start_in_context, written, correction.ark) in readings and _mentions_in(
+    start_in_context, length_change = len(text_before), len(correction.correct) - len(as_written)
+    readings = _mentions_in(f"{text_before}{as_written}{text_after}", evidence)
+    return (start_in_context, as_written, correction.ark) in readings and _mentions_in(
         f"{text_before}{correction.correct}{text_after}", evidence
     ) == [
         (start, correction.correct, ark)

@@ -115,14 +115,14 @@ class RequestSigner:
         """
         from http_message_signatures import HTTPMessageSigner, MappingKeyResolver, algorithms
 
-        created = datetime.now(UTC)
+        created_at = datetime.now(UTC)
         headers = {"Signature-Agent": f'{_LABEL}="{self.agent}"'}
         keys = MappingKeyResolver(public_keys={}, private_keys={self.keyid: self.key})
         HTTPMessageSigner(signature_algorithm=algorithms.ED25519, key_resolver=keys).sign(
             SimpleNamespace(method="GET", url=origin, headers=headers),
             key_id=self.keyid,
-            created=created,
-            expires=created + timedelta(seconds=LIFETIME_S),
+            created=created_at,
+            expires=created_at + timedelta(seconds=LIFETIME_S),
             nonce=base64.b64encode(secrets.token_bytes(64)).decode(),
             label=_LABEL,
             tag="web-bot-auth",

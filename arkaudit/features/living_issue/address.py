@@ -60,7 +60,7 @@ class IssueAddress:
         return _SERVICES[self.service][3]
 
     def api_url(self, environment: Mapping[str, str] = os.environ) -> str:
-        """Return the URL of the API, which *environment* may set. Raises `UserMistake` if it would get a token in clear."""
+        """Return the URL of the API, which *environment* may set. Raises `UserMistake` if it is not encrypted."""
         default_url, api_path, variable, _ = _SERVICES[self.service]
         api_url = f"{self.origin}{api_path}" if self.origin else (environment.get(variable) or default_url).rstrip("/")
         if not _is_private(api_url):

@@ -60,7 +60,7 @@ class IssueSection:
     """Start and end of the part in the text, with the marks."""
     was_closed: bool
     """True if the last update closed the issue."""
-    ticked: frozenset[str]
+    ticked_causes: frozenset[str]
     """The causes that people have ticked since the last update, by `DigestCause.id`."""
 
     @classmethod
@@ -69,12 +69,12 @@ class IssueSection:
 
         If its end mark was deleted, the part is only the begin mark, so that all text after it stays.
         """
-        begin = next((mark for mark in _BEGIN.finditer(body) if mark["audit"] == quote(audit, safe="")), None)
-        if begin is None:
+        begin_mark = next((mark for mark in _BEGIN.finditer(body) if mark["audit"] == quote(audit, safe="")), None)
+        if begin_mark is None:
             return None
-        span = (begin.start(), (_END.search(body, begin.end()) or begin).end())
+        span = (begin_mark.start(), (_END.search(body, begin_mark.end()) or begin_mark).end())
         ticked = frozenset(_TICKED.findall(body[slice(*span)]))
-        return cls(span, bool(begin["closed"]), ticked)
+        return cls(span, bool(begin_mark["closed"]), ticked)
 
 
 def section_text(
@@ -113,7 +113,7 @@ def keep_issue(address: str, digest: Digest, language: Language) -> None:
         tracker.send("POST", f"{issue.url}/{tracker.comments}", body=comment)
     begin, end = old_section.span
     other_length = len(issue.body) - (end - begin)
-    section = section_text(digest, language, ticked=old_section.ticked, limit=MOST_CHARS - other_length)
+    section = section_text(digest, language, ticked=old_section.ticked_causes, limit=MOST_CHARS - other_length)
     change = tracker.reopen if reopens else tracker.close if digest.news.is_clear else {}
     tracker.send(tracker.update, issue.url, **{tracker.text: issue.body[:begin] + section + issue.body[end:]}, **change)
 
@@ -143,7 +143,7 @@ class _Tracker:
     def find(self, audit: str) -> LivingIssue | None:
         """Return the oldest issue about *audit* that the account of the token opened, or None."""
         account = self._account()
-        for row in self._rows():
+        for row in self._issues():
             author = row.get(self._author)
             # GitHub lists pull requests, too.
             if not isinstance(author, dict) or "pull_request" in row:
@@ -162,20 +162,20 @@ class _Tracker:
         answer = self._follow("GET", self._user_url)
         if answer.status == 403 and self.is_github and not _is_limited(answer):
             return None
-        values = self._require_success(answer).value()
+        values = self._require_success(answer).json_value()
         name = values.get(self._login) if isinstance(values, dict) else None
         if not isinstance(name, str) or not name:
             raise ArkauditError(f"{answer.host} did not name the account of the token")
         return name
 
-    def _rows(self) -> Iterator[Mapping[str, Any]]:
+    def _issues(self) -> Iterator[Mapping[str, Any]]:
         """Yield all issues as JSON objects, the oldest first, so that a new issue does not shift the pages."""
         url: str | None = f"{self.url}?{self._query}&per_page=100"
         for _ in range(_MOST_PAGES):
             if url is None:
                 return
             answer = self.send("GET", url)
-            rows, url = answer.value(), answer.next_url
+            rows, url = answer.json_value(), answer.next_url
             if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
                 raise ArkauditError(f"{answer.host} did not answer with a list of issues")
             # GitLab follows a renamed project for this method only.
@@ -262,7 +262,7 @@ class _Answer:
     def host(self) -> str:
         return split_url(self.url).netloc
 
-    def value(self) -> Any:
+    def json_value(self) -> Any:
         """Return the JSON value in the answer; None if it is not JSON."""
         try:
             return json.loads(self.data)

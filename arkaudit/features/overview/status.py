@@ -121,8 +121,8 @@ def status_of(report: Report, store: Path) -> AuditStatus | None:
         return None
     run_keys, events = read_store(store, _recent_events)
     changes = tables["changes"]
-    failing = changes[changes["event"].eq(FAILING)].assign(run_id=run_record["run_id"])
-    changes = pd.concat([events_to_report(frames, events).astype({"event": "str"}), failing], ignore_index=True)
+    failing_changes = changes[changes["event"].eq(FAILING)].assign(run_id=run_record["run_id"])
+    changes = pd.concat([events_to_report(frames, events).astype({"event": "str"}), failing_changes], ignore_index=True)
     run_order = list(run_keys)
     changes = changes.assign(age=changes["run_id"].map(run_order.index), rank=changes["event"].map(SEVERITY.index))
     checked_runs = runs(frames.timeline)

@@ -24,14 +24,14 @@ def test_secrets_of_proxies_and_of_a_service_are_shown_nowhere(
     monkeypatch.setattr("platform.platform", lambda: "a platform")  # the real one may start `uname`
     shown_on_console = io.StringIO()
     console = Console(file=shown_on_console)
-    logs.start(config, lambda: console)
+    logs.start_log(config, lambda: console)
     try:
         for told in ("m4il/open+sesame", "m4il%2Fopen%2Bsesame", "pr0xy/sesame", "pr0xy%2Fsesame"):
             say(f"not notified (mail): 535 {told} is wrong")
             logging.getLogger("crawler.test").warning("535 %s is wrong", told)
         sys.excepthook(ValueError, ValueError("m4il/open+sesame"), None)
     finally:
-        logs.start(load(None, {}), lambda: Console(file=io.StringIO()))
+        logs.start_log(load(None, {}), lambda: Console(file=io.StringIO()))
     shown = capsys.readouterr().err + (tmp_path / "a.log").read_text() + shown_on_console.getvalue()
     assert shown.count("[secret]") >= 13
     assert "sesame" not in shown

@@ -77,7 +77,7 @@ def test_conformance_of_other_arks_is_tested() -> None:
 def test_comparison_and_explanation_that_take_too_long_say_so() -> None:
     missing = replace(endless(), hops=(Hop(URL, "GET", "2026-11-21T10:00:00.000+00:00", 404, headers=Endless()),))
     place = URL.partition("ark:")[0]
-    [row] = compare([missing], [NamedArk(ARK, URL.removeprefix(place))], old=place, new=place)
+    [row] = compare([missing], [NamedArk(ARK, URL.removeprefix(place))], old_resolver=place, new_resolver=place)
     assert (row.subject, row.new) == (NOT_COMPARED, TOO_LONG_TO_JUDGE)
     verdict = judge({Question.OBJECT: AnswerFacts.from_observation(endless().unread("x"))})
     parts = explanation(verdict, [missing])

@@ -78,11 +78,11 @@ def read(folder: Path, files: Mapping[str, bytes]) -> dict[str, FixedFile]:
         (folder / name).write_bytes(data)
     paths = {folder / name: name for name in files}
     fixed = {paths[file.path]: file for file in fixed_files(list(paths), {Kind.SPELLING}, jobs=1)}
-    return {name: fixed.get(name, FixedFile(folder / name, old=data)) for name, data in files.items()}
+    return {name: fixed.get(name, FixedFile(folder / name, old_bytes=data)) for name, data in files.items()}
 
 
 def content(file: FixedFile) -> bytes:
-    return file.new if file.corrections else file.path.read_bytes()
+    return file.new_bytes if file.corrections else file.path.read_bytes()
 
 
 @pytest.fixture(scope="module")
@@ -103,15 +103,15 @@ def broken(tmp_path_factory: pytest.TempPathFactory) -> dict[str, FixedFile]:
 @pytest.mark.parametrize("kind", BREAKS)
 def test_fix_restores_the_document_before_the_break(broken: dict[str, FixedFile], kind: str, name: str) -> None:
     file = broken[f"{kind}/{name}"]
-    assert content(file) == document(name, BREAKS[kind][1]), file.unwritten
+    assert content(file) == document(name, BREAKS[kind][1]), file.unwritten_corrections
 
 
 @pytest.mark.promise
 @pytest.mark.parametrize("case", vectors("fixes"))
 def test_fix_case(broken: dict[str, FixedFile], case: dict[str, Any]) -> None:
     file = broken[f"{CASES.index(case)}/{case['name']}"]
-    assert content(file) == as_bytes(case, "after"), file.unwritten
-    refusals = {other.refusal for other in file.unwritten}
+    assert content(file) == as_bytes(case, "after"), file.unwritten_corrections
+    refusals = {other.refusal for other in file.unwritten_corrections}
     for refusal in case.get("refusals", ()):
         assert [each for each in refusals if each.endswith(refusal.removeprefix("…"))], refusals
 
@@ -150,7 +150,7 @@ def test_git_apply_takes_the_patch_of_every_format_and_name(
     broken: dict[str, FixedFile], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    files = {name: file.old or file.path.read_bytes() for name, file in broken.items() if file.corrections}
+    files = {name: file.old_bytes or file.path.read_bytes() for name, file in broken.items() if file.corrections}
     files = {name: data for name, data in files.items() if not {0, 27} & set(data)}
     expected = {os.fsencode(name): content(broken[name]) for name in files}
     odd = [

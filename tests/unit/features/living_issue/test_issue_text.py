@@ -21,6 +21,6 @@ def test_address(vector: dict[str, Any]) -> None:
 def test_text_after_a_deleted_mark_stays() -> None:
     begin = "<!-- arkaudit:begin audit=theses -->"
     found = IssueSection.find(f"a\n{begin}\nb", "theses")
-    assert found == IssueSection((2, 2 + len(begin)), was_closed=False, ticked=frozenset())
+    assert found == IssueSection((2, 2 + len(begin)), was_closed=False, ticked_causes=frozenset())
     assert IssueSection.find(f"a `{begin}`", "theses") is None
     assert IssueSection.find(begin, "maps") is None
