@@ -163,10 +163,10 @@ def _scan_columns(
 ) -> Iterator[Mention | NamespaceMention]:
     """Yield the mentions in each of *columns*, read separately, and those outside of them."""
     for mention in read_block(block, evidence, {}):
-        if not any(column.holds(mention.start) for column in columns):
+        if not any(column.contains(mention.start) for column in columns):
             yield mention
     for column in columns:
-        for mention in _read_column(replace(block, text=column.text_alone(), interruptions=()), evidence):
+        for mention in _read_column(replace(block, text=column.own_text(), interruptions=()), evidence):
             yield mention.shift(column.start)
 
 
@@ -221,7 +221,7 @@ def _read_region(
     while True:
         is_on_one_page = text.find("\f", region.start, region.end) < 0
         offsets = offset_map(text, region.start, region.end, interruptions_of(block))
-        ran_out_at = None
+        reread_from = None
         for label in _labels(offsets.text):
             at = offsets.source_offset(label.start())
             if at < read_up_to:
@@ -244,11 +244,11 @@ def _read_region(
                 within = 0
             reader = MentionReader(block, offsets, label, evidence, linked)
             found = reader.read()
-            if reader.ran_out and region.end < len(text):
+            if reader.reached_end and region.end < len(text):
                 is_of_next = region.signs[-1] < at and region.next_sign < offsets.source_end(label.end())
                 if is_of_next:  # the next region has it whole
                     return read_up_to
-                ran_out_at = at
+                reread_from = at
                 break
             read_up_to = at + 1
             if isinstance(found, NamespaceMention) and found.is_overlong:
@@ -256,9 +256,9 @@ def _read_region(
             if found is not None:
                 covered = found.end if at >= covered else covered
                 yield found
-        if ran_out_at is None:
+        if reread_from is None:
             return read_up_to
-        region = region.longer(ran_out_at)
+        region = region.longer(reread_from)
 
 
 def _labels(text: str) -> Iterator[regex.Match[str]]:
@@ -347,11 +347,11 @@ def unresolved_mentions(
             continue
         if block_index not in columns:
             columns[block_index] = _columns_in(blocks[block_index])
-        around = [column for column in columns[block_index] if column.holds(mention.start)]
+        around = [column for column in columns[block_index] if column.contains(mention.start)]
         block, block_start = blocks[block_index], 0
         if around:
             block_start = around[0].start
-            block = replace(block, text=around[0].text_alone(), interruptions=())
+            block = replace(block, text=around[0].own_text(), interruptions=())
         has_readings = mention.alternatives or mention.reason is not Reason.CHECK_CHARACTER_FAILS
         near = NEAR_CHARS if has_readings else 2 * _BEHIND_CHARS
         start, end = mention.start - block_start, mention.end - block_start

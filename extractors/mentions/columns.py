@@ -43,23 +43,23 @@ class TextColumn:
     right: int | None
     """Offsets within a line; *right* is None at the end of the line."""
 
-    def holds(self, at: int) -> bool:
-        """Return True if the code point at *at* of the text is in this column."""
-        if not self.start <= at < self.end:
+    def contains(self, offset: int) -> bool:
+        """Return True if the code point at *offset* of the text is in this column."""
+        if not self.start <= offset < self.end:
             return False
-        offset = at - self.text.rfind("\n", 0, at) - 1
-        return self.left <= offset and (self.right is None or offset < self.right)
+        column = offset - self.text.rfind("\n", 0, offset) - 1
+        return self.left <= column and (self.right is None or column < self.right)
 
-    def text_alone(self) -> str:
+    def own_text(self) -> str:
         """Return its lines with blanks in place of other columns, so that offsets stay the same.
 
         >>> text = "ark:/12148/bp  see\\nt6k1           there\\n"
-        >>> TextColumn(text, 0, len(text), 0, 15).text_alone().split()
+        >>> TextColumn(text, 0, len(text), 0, 15).own_text().split()
         ['ark:/12148/bp', 't6k1']
         """
-        return "\n".join(map(self._cell_alone, self.text[self.start : self.end].split("\n")))
+        return "\n".join(map(self._own_cell, self.text[self.start : self.end].split("\n")))
 
-    def _cell_alone(self, line: str) -> str:
+    def _own_cell(self, line: str) -> str:
         right = len(line) if self.right is None else min(self.right, len(line))
         if _is_rule(line) or right < self.left:
             return " " * len(line)
@@ -67,42 +67,42 @@ class TextColumn:
         return " " * self.left + cell + " " * (len(line) - right)
 
 
-def lines_between(alone: str, start: int, end: int) -> Iterator[tuple[int, int]]:
-    """Yield the start and end of each line between two offsets of a column that is *alone*, without its blanks.
+def lines_between(column_text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    """Yield the start and end of each line between two offsets of a column that is *column_text*, without its blanks.
 
     >>> list(lines_between("ark:/12148/bp    \\nt6k1             ", 0, 22))
     [(0, 13), (18, 22)]
     """
-    for line in _TEXT_OF_LINE.finditer(alone, start, end):
+    for line in _TEXT_OF_LINE.finditer(column_text, start, end):
         yield line.span()
 
 
 def columns_of(text: str) -> list[TextColumn]:
     """Return the columns of *text* that may contain broken ARKs, in order; lines of full width are not columns."""
-    failed = 0
+    failure_count = 0
     columns: list[TextColumn] = []
-    floors: dict[tuple[int, int | None], int] = {}  # a continued column begins at the end of its earlier part
-    for start, line, label in _labelled_lines(text):
-        if columns and columns[-1].holds(start + label):
+    earliest_starts: dict[tuple[int, int | None], int] = {}  # a continued column begins at the end of its earlier part
+    for line_start, line, label_offset in _labelled_lines(text):
+        if columns and columns[-1].contains(line_start + label_offset):
             continue
-        word = max(line.rfind(" ", 0, label), line.rfind("|", 0, label)) + 1
-        after = _WORD_END.search(line, label)
-        word_end = after.start() if after else len(line)
-        left, right = _cell(line, word, word_end)
-        if (left == 0 and right is None) or not _may_go_on(
-            text, start + len(line) + 1, line, label, word_end, left, right
+        word_start = max(line.rfind(" ", 0, label_offset), line.rfind("|", 0, label_offset)) + 1
+        word_end_match = _WORD_END.search(line, label_offset)
+        word_end = word_end_match.start() if word_end_match else len(line)
+        left, right = _cell_edges(line, word_start, word_end)
+        if (left == 0 and right is None) or not _may_continue_below(
+            text, line_start + len(line) + 1, line, label_offset, word_end, left, right
         ):
             continue
-        if any(other.holds(start + label) for other in columns[-_MOST_BESIDE:]):
+        if any(other.contains(line_start + label_offset) for other in columns[-_MOST_BESIDE:]):
             continue
-        failed += 1
-        if failed > _MOST_FAILURES:
+        failure_count += 1
+        if failure_count > _MOST_FAILURES:
             return columns
-        column = _column(text, start, left, right, floors.get((left, right), 0))
+        column = _column_around(text, line_start, left, right, earliest_starts.get((left, right), 0))
         if column is not None:
             columns.append(column)
-            floors[left, right] = column.end
-            failed = 0
+            earliest_starts[left, right] = column.end
+            failure_count = 0
     return columns
 
 
@@ -111,110 +111,114 @@ def _labelled_lines(text: str) -> Iterator[tuple[int, str, int]]:
 
     Lines that can't have columns are skipped: those without two adjacent blanks or a bar, and those with tabs.
     """
-    start, end, may_have_columns = 0, -1, False
+    line_start, line_end, may_have_columns = 0, -1, False
     line = ""
     for sign in label_signs(text):
-        at = sign - _LETTERS
-        if at < 0 or text[at : sign + 1] not in _LABELS:
+        label_start = sign - _LETTERS
+        if label_start < 0 or text[label_start : sign + 1] not in _LABELS:
             continue
-        if at >= end:
-            start = text.rfind("\n", max(end, 0), at) + 1 or max(end + 1, 0)
-            end = _line_end(text, at)
-            line = text[start:end] if end - start <= _LONGEST_LINE else ""
+        if label_start >= line_end:
+            line_start = text.rfind("\n", max(line_end, 0), label_start) + 1 or max(line_end + 1, 0)
+            line_end = _line_end(text, label_start)
+            line = text[line_start:line_end] if line_end - line_start <= _LONGEST_LINE else ""
             may_have_columns = ("  " in line or "|" in line) and "\t" not in line
         if may_have_columns:
-            yield start, line, at - start
+            yield line_start, line, label_start - line_start
 
 
-def _may_go_on(text: str, next_start: int, line: str, label: int, word_end: int, left: int, right: int | None) -> bool:
+def _may_continue_below(
+    text: str, next_start: int, line: str, label_offset: int, word_end: int, left: int, right: int | None
+) -> bool:
     """Return True if a name may continue on the next line of its cell: it reaches the cell's end, and text follows.
 
     A log has a label at the same place in each of its lines, where no name continues. So has a list of records, in
     which the names of fields at the left recur.
 
     >>> log = "10:01  ark:/12148/x5  200\\n10:02  ark:/12148/x7  200\\n"
-    >>> _may_go_on(log, 26, log[:25], 7, 20, 7, 22)
+    >>> _may_continue_below(log, 26, log[:25], 7, 20, 7, 22)
     False
     >>> table = "10:01  ark:/12148/bp  200\\n       t6k1          \\n"
-    >>> _may_go_on(table, 26, table[:25], 7, 20, 7, 22)
+    >>> _may_continue_below(table, 26, table[:25], 7, 20, 7, 22)
     True
     """
     if line[word_end:right].strip(" |"):
         return False
-    follows = ""
-    while next_start < len(text) and (not follows.strip() or _is_rule(follows)):  # empty lines, and rules
-        end = _line_end(text, next_start)
-        follows = text[next_start : min(end, next_start + _LONGEST_LINE)]
-        next_start = end + 1
-    if not all(_has_clear_edge(follows, edge) for edge in (left, right) if edge):
+    next_line = ""
+    while next_start < len(text) and (not next_line.strip() or _is_rule(next_line)):  # empty lines, and rules
+        next_end = _line_end(text, next_start)
+        next_line = text[next_start : min(next_end, next_start + _LONGEST_LINE)]
+        next_start = next_end + 1
+    if not all(_has_clear_edge(next_line, edge) for edge in (left, right) if edge):
         return False
     if right is not None:
-        return bool(follows[left:right].strip(" |")) and follows[label : label + 4].lower() != "ark:"
-    near = f"\n{text[max(0, next_start - _RECORD_CHARS) : next_start + _RECORD_CHARS]}"
-    is_record = all(near.count(f"\n{field[:left]}") > 1 for field in (line, follows))
-    return not (is_record and follows[:left].strip())
+        return bool(next_line[left:right].strip(" |")) and next_line[label_offset : label_offset + 4].lower() != "ark:"
+    near_text = f"\n{text[max(0, next_start - _RECORD_CHARS) : next_start + _RECORD_CHARS]}"
+    is_record = all(near_text.count(f"\n{field[:left]}") > 1 for field in (line, next_line))
+    return not (is_record and next_line[:left].strip())
 
 
-def _cell(line: str, start: int, end: int) -> tuple[int, int | None]:
+def _cell_edges(line: str, word_start: int, word_end: int) -> tuple[int, int | None]:
     """Return the start of the cell around a word in *line*, and the start of the next cell.
 
-    >>> _cell("a  see ark:/1/x for  12", 7, 15), _cell("see ark:/1/x for 12", 4, 12)
+    >>> _cell_edges("a  see ark:/1/x for  12", 7, 15), _cell_edges("see ark:/1/x for 12", 4, 12)
     ((3, 21), (0, None))
     """
     left = 0
-    for gap in _GAP_BEFORE.finditer(line, 0, start + 1):
+    for gap in _GAP_BEFORE.finditer(line, 0, word_start + 1):
         left = gap.end()
-    after = _GAP_BEHIND.search(line, end)
-    return left, after.end() if after else None
+    next_cell = _GAP_BEHIND.search(line, word_end)
+    return left, next_cell.end() if next_cell else None
 
 
-def _column(text: str, line_start: int, left: int, right: int | None, floor: int) -> TextColumn | None:
-    """Return the column around the line that begins at *line_start*, from *floor* on; None if it is not a column."""
-    above = list(_lines_in_layout(islice(_lines_above(text, line_start, floor), _MOST_LINES_ABOVE - 1), left, right))
-    following = _lines_from(text, line_start)
-    here = next(following)
-    below = list(_lines_in_layout(islice(following, _MOST_LINES_BELOW - 1), left, right))
-    rows = [line for _, line in (*reversed(above), here, *below) if not _is_rule(line)]
-    parted = {_is_parted(rows, edge) for edge in (left, right) if edge}
-    if parted - {None} != {True}:
+def _column_around(text: str, line_start: int, left: int, right: int | None, earliest_start: int) -> TextColumn | None:
+    """Return the column around the line that begins at *line_start*, from *earliest_start* on; None if it is not a column."""
+    lines_above = list(
+        _lines_in_layout(islice(_lines_above(text, line_start, earliest_start), _MOST_LINES_ABOVE - 1), left, right)
+    )
+    following_lines = _lines_from(text, line_start)
+    own_line = next(following_lines)
+    lines_below = list(_lines_in_layout(islice(following_lines, _MOST_LINES_BELOW - 1), left, right))
+    rows = [line for _, line in (*reversed(lines_above), own_line, *lines_below) if not _is_rule(line)]
+    edge_results = {_is_parted(rows, edge) for edge in (left, right) if edge}
+    if edge_results - {None} != {True}:
         return None
-    first, last = above[-1] if above else here, below[-1] if below else here
-    end = min(_line_end(text, last[0]) + 1, len(text))
-    return TextColumn(text, first[0], end, left, right)
+    first_line, last_line = lines_above[-1] if lines_above else own_line, lines_below[-1] if lines_below else own_line
+    end = min(_line_end(text, last_line[0]) + 1, len(text))
+    return TextColumn(text, first_line[0], end, left, right)
 
 
-_PlacedLine = tuple[int, str]
+_LineWithStart = tuple[int, str]
 """The start of a line, and the line without its break."""
 
 
-def _lines_above(text: str, start: int, floor: int) -> Iterator[_PlacedLine]:
-    """Yield the lines before the one that begins at *start*, upward, down to offset *floor*."""
-    while start > 0:
-        end = start - 1
-        start = text.rfind("\n", 0, end) + 1
-        if start < floor:
+def _lines_above(text: str, line_start: int, earliest_start: int) -> Iterator[_LineWithStart]:
+    """Yield the lines before the one that begins at *line_start*, upward, down to offset *earliest_start*."""
+    while line_start > 0:
+        line_end = line_start - 1
+        line_start = text.rfind("\n", 0, line_end) + 1
+        if line_start < earliest_start:
             return
-        yield start, text[start:end].rstrip("\r")
+        yield line_start, text[line_start:line_end].rstrip("\r")
 
 
-def _lines_from(text: str, start: int) -> Iterator[_PlacedLine]:
-    """Yield the lines from the one that begins at *start*."""
-    while start <= len(text):
-        end = _line_end(text, start)
-        yield start, text[start:end].rstrip("\r")
-        start = end + 1
+def _lines_from(text: str, line_start: int) -> Iterator[_LineWithStart]:
+    """Yield the lines from the one that begins at *line_start*."""
+    while line_start <= len(text):
+        line_end = _line_end(text, line_start)
+        yield line_start, text[line_start:line_end].rstrip("\r")
+        line_start = line_end + 1
 
 
-def _line_end(text: str, at: int) -> int:
-    end = text.find("\n", at)
+def _line_end(text: str, offset: int) -> int:
+    end = text.find("\n", offset)
     return end if end >= 0 else len(text)
 
 
-def _lines_in_layout(placed: Iterable[_PlacedLine], left: int, right: int | None) -> Iterator[_PlacedLine]:
+def _lines_in_layout(lines: Iterable[_LineWithStart], left: int, right: int | None) -> Iterator[_LineWithStart]:
     """Yield lines until one has text at the edges of the column; blank lines and row separators are allowed."""
     is_empty = False
-    before_left, before_right = (slice(max(0, edge - 2), edge) for edge in (left, right or 0))
-    for start, line in placed:
+    left_gap, right_gap = (slice(max(0, edge - 2), edge) for edge in (left, right or 0))
+    for start, line in lines:
         if not line or line.isspace():
             if is_empty:
                 return
@@ -222,7 +226,7 @@ def _lines_in_layout(placed: Iterable[_PlacedLine], left: int, right: int | None
             yield start, line
             continue
         is_empty = False
-        is_clear = not (line[before_left].strip(" |") or line[before_right].strip(" |"))  # inlined `_has_clear_edge`
+        is_clear = not (line[left_gap].strip(" |") or line[right_gap].strip(" |"))  # inlined `_has_clear_edge`
         if "\t" in line or not (is_clear or _is_rule(line)):
             return
         yield start, line
@@ -233,23 +237,23 @@ def _is_rule(line: str) -> bool:
     return line.lstrip(" \t")[:1] in _RULE_SIGNS and _RULE.match(line) is not None
 
 
-def _has_clear_edge(line: str, boundary: int) -> bool:
-    """Return True if *line* has no text directly before *boundary*."""
-    return not line[max(0, boundary - 2) : boundary].strip(" |")
+def _has_clear_edge(line: str, edge: int) -> bool:
+    """Return True if *line* has no text directly before *edge*."""
+    return not line[max(0, edge - 2) : edge].strip(" |")
 
 
-def _is_parted(rows: list[str], boundary: int) -> bool | None:
-    """Return True if enough *rows* have text on both sides of *boundary*, aligned after it.
+def _is_parted(rows: list[str], edge: int) -> bool | None:
+    """Return True if enough *rows* have text on both sides of *edge*, aligned after it.
 
     None if one side of it has no text at all.
     """
-    before = [line[:boundary].strip(" |") != "" for line in rows]
-    after = [line[boundary:].strip(" |") != "" for line in rows]
-    if not (any(before) and any(after)):
+    has_text_before = [line[:edge].strip(" |") != "" for line in rows]
+    has_text_after = [line[edge:].strip(" |") != "" for line in rows]
+    if not (any(has_text_before) and any(has_text_after)):
         return None
-    both = [line for line, *sides in zip(rows, before, after, strict=True) if all(sides)]
-    bars = sum("|" in line[max(0, boundary - 2) : boundary] for line in both)
-    if bars == len(both):
-        return len(both) >= _FEWEST_ROWS - 1
-    aligned = sum(line[boundary] != " " for line in both)
-    return len(both) >= _FEWEST_ROWS and aligned >= _MOST_ALIGNED * len(both)
+    lines_with_both = [line for line, *sides in zip(rows, has_text_before, has_text_after, strict=True) if all(sides)]
+    bar_count = sum("|" in line[max(0, edge - 2) : edge] for line in lines_with_both)
+    if bar_count == len(lines_with_both):
+        return len(lines_with_both) >= _FEWEST_ROWS - 1
+    aligned_count = sum(line[edge] != " " for line in lines_with_both)
+    return len(lines_with_both) >= _FEWEST_ROWS and aligned_count >= _MOST_ALIGNED * len(lines_with_both)

@@ -24,30 +24,30 @@ class Notes:
     """Alternative readings as written: some resolvers need the hyphens."""
     is_beyond_name: bool = False
     """True if the doubt is about the qualifier, which no check character covers, or if one was the reason for the end."""
-    is_odd: bool = False
+    has_other_doubt: bool = False
     """True if something other than its end is doubtful, such as its form."""
 
-    def note_decision(self, decision: WrapDecision, *, otherwise: str) -> None:
-        """Note a *decision*; the opposite decision would give the reading *otherwise*."""
+    def note_decision(self, decision: WrapDecision, *, other_form: str) -> None:
+        """Note a *decision*; the opposite decision would give the reading *other_form*."""
         self.decisions.append(decision)
         if decision.confidence is not Confidence.CERTAIN:
-            self.note_alternative(otherwise)
+            self.note_alternative(other_form)
 
-    def mark_likely(self, reason: Reason, *, is_odd: bool = True) -> None:
-        """Mark the mention as only likely for a *reason*; *is_odd* is False if only its end is doubtful."""
+    def mark_likely(self, reason: Reason, *, has_other_doubt: bool = True) -> None:
+        """Mark the mention as only likely for a *reason*; *has_other_doubt* is False if only its end is doubtful."""
         self.decisions.append(WrapDecision(True, reason, Confidence.LIKELY))
-        self.is_odd |= is_odd
+        self.has_other_doubt |= has_other_doubt
 
     def note_repair(self, repair: str) -> None:
         """Note that *repair* was made."""
         if repair not in self.repairs:
             self.repairs.append(repair)
 
-    def note_alternative(self, form: str) -> None:
-        """Note *form* as an alternative, if it is an ARK."""
-        written = form.rstrip(".,;:!?)-")
-        if other := ark_of(written):
-            self.alternatives.setdefault(other, with_hyphens(written))
+    def note_alternative(self, text: str) -> None:
+        """Note *text* as an alternative, if it is an ARK."""
+        form = text.rstrip(".,;:!?)-")
+        if ark := ark_of(form):
+            self.alternatives.setdefault(ark, with_hyphens(form))
 
     @property
     def confidence(self) -> Confidence:
@@ -57,12 +57,12 @@ class Notes:
     @property
     def reason(self) -> Reason:
         """The reason of the least certain decision."""
-        weakest = min(self.decisions, key=lambda decision: decision.confidence, default=None)
-        return weakest.reason if weakest else Reason.COMPLETE
+        least_certain = min(self.decisions, key=lambda decision: decision.confidence, default=None)
+        return least_certain.reason if least_certain else Reason.COMPLETE
 
 
 def confidence_in(
-    ark: Ark, notes: Notes, evidence: Evidence, block: Block, linked: Ark | None
+    ark: Ark, notes: Notes, evidence: Evidence, block: Block, target_ark: Ark | None
 ) -> tuple[Confidence, Reason]:
     """Return the confidence in *ark*, read in *block*, and its reason.
 
@@ -75,18 +75,18 @@ def confidence_in(
 
     Otherwise its least certain decision counts. Recognized text has no support by 3.
     """
-    if notes.is_odd or notes.confidence is not Confidence.LIKELY:
+    if notes.has_other_doubt or notes.confidence is not Confidence.LIKELY:
         return notes.confidence, notes.reason
     others = [other for other in notes.alternatives if other != ark]
     rests = [str(other).removeprefix(str(ark)) for other in others if is_cut_from(ark, other)]
     is_link_cut = block.page is not None and any(not rest.isalpha() for rest in rests)
-    if linked == ark and not is_link_cut:
+    if target_ark == ark and not is_link_cut:
         return Confidence.CERTAIN, Reason.LINK_TARGET
-    is_whole = not block.is_recognized and evidence.has_whole_ark(str(ark)) and evidence.is_supported(ark)
-    if is_whole and not (linked == ark or any(evidence.has_whole_ark(str(other)) for other in others)):
+    is_supported = not block.is_recognized and evidence.has_whole_ark(str(ark)) and evidence.is_supported(ark)
+    if is_supported and not (target_ark == ark or any(evidence.has_whole_ark(str(other)) for other in others)):
         return Confidence.CERTAIN, Reason.COMPLETE_ELSEWHERE
     # An alternative that equals *ark* has a rest that is unknown.
-    passing = any(evidence.zones.check(other) is CheckCharacter.PASSES for other in notes.alternatives)
-    if not notes.is_beyond_name and evidence.zones.confirms(ark) and not passing:
+    has_other_passing = any(evidence.zones.check(other) is CheckCharacter.PASSES for other in notes.alternatives)
+    if not notes.is_beyond_name and evidence.zones.confirms(ark) and not has_other_passing:
         return Confidence.CERTAIN, Reason.CHECK_CHARACTER
     return notes.confidence, notes.reason

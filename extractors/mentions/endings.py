@@ -42,17 +42,17 @@ class Effect(Enum):
     """The match is a gap within it."""
 
 
-def anywhere(_: Block) -> bool:
+def is_any_block(_: Block) -> bool:
     """Return True for any block."""
     return True
 
 
-def in_texts(block: Block) -> bool:
+def is_text(block: Block) -> bool:
     """Return True for running text."""
     return block.role is Role.TEXT
 
 
-def in_texts_and_data(block: Block) -> bool:
+def is_text_or_data(block: Block) -> bool:
     """Return True for running text and structured data."""
     return block.role in (Role.TEXT, Role.STRUCTURED_DATA)
 
@@ -70,38 +70,38 @@ class Ending:
     source: str = UNSEEN
     """The public file, product or specification with such a case."""
     reason: Reason = Reason.COMPLETE
-    holds_in: Callable[[Block], bool] = anywhere
-    by_check: bool = False
+    applies_to: Callable[[Block], bool] = is_any_block
+    needs_check: bool = False
     """True if it holds only if the check character of the shorter name passes."""
 
-    def ends(self, ark: Ark, shorter: Ark, zones: Zones) -> bool | None:
-        """Return True if *ark* ends as *shorter*, False if it is only likely at most; None without an effect.
+    def ends(self, ark: Ark, shorter_ark: Ark, zones: Zones) -> bool | None:
+        """Return True if *ark* ends as *shorter_ark*, False if it is only likely at most; None without an effect.
 
         Check characters decide, unless both readings have the same base name.
         """
-        is_covered = shorter.name != ark.name
-        passes = is_covered and zones.confirms(shorter)
+        is_covered = shorter_ark.name != ark.name
+        passes = is_covered and zones.confirms(shorter_ark)
         is_whole = is_covered and zones.confirms(ark)
-        if (self.by_check or is_whole) and not passes:
+        if (self.needs_check or is_whole) and not passes:
             return None
-        return self.effect is Effect.ENDS_BEFORE or (passes and not (self.by_check and is_whole))
+        return self.effect is Effect.ENDS_BEFORE or (passes and not (self.needs_check and is_whole))
 
 
 #: The characters of a marked text before its mention, and after it.
 _BEFORE_CHARS, _BEHIND_CHARS = 64, 100
 
 
-def marked(block: Block, start: int, address: str, chars: str, text: str, end: int) -> tuple[str, int]:
+def marked_text(block: Block, start: int, address: str, chars: str, text: str, end: int) -> tuple[str, int]:
     """Return the marked text of an ARK that begins at *start* in *block*, and the offset of its first mark.
 
     *address* is its resolver and label, *chars* are the characters read. They end at *end* in the repaired *text*.
 
     >>> text = "see ark:/12148/x5 there"
-    >>> marked(Block(text), 4, "ark:/", "12148/x5", text, 17)
+    >>> marked_text(Block(text), 4, "ark:/", "12148/x5", text, 17)
     ('see ark:/⟨12148/x5⟩ there', 9)
     """
-    before = block.text[max(0, start - _BEFORE_CHARS) : start] + address
-    return f"{before}⟨{chars}⟩{text[end : end + _BEHIND_CHARS]}", len(before)
+    text_before = block.text[max(0, start - _BEFORE_CHARS) : start] + address
+    return f"{text_before}⟨{chars}⟩{text[end : end + _BEHIND_CHARS]}", len(text_before)
 
 
 #: Matches of a row that are looked at: no name of an archive has more.
@@ -130,7 +130,7 @@ SIGNS: tuple[Ending, ...] = (
         "=856 41$u⟦https://gallica.bnf.fr/ark:/12148/bpt6k107371t⟧$yNotice",
         "the map ⟦ark:/67531/x5$b⟧ there",
         source="MARC 21 Format for Bibliographic Data, 024 and 856, as text",
-        holds_in=in_texts,
+        applies_to=is_text,
     ),
     Ending(
         "subfield of Aleph",
@@ -296,7 +296,7 @@ ENDINGS: tuple[Ending, ...] = (
         "see ⟦ark:/67531/metadc107835footnote⟧ there",
         source="AsciiDoc Language Documentation, footnote macro",
         reason=Reason.ATTACHED_WORD_REMOVED,
-        holds_in=in_texts,
+        applies_to=is_text,
     ),
     Ending(
         "star of a note",
@@ -305,7 +305,7 @@ ENDINGS: tuple[Ending, ...] = (
         "see ⟦ark:/67531/metadc107835⟧* there",
         "see ⟦ark:/67531/metadc1*07835⟧ there",
         reason=Reason.MARKUP_AT_END,
-        holds_in=in_texts,
+        applies_to=is_text,
     ),
     Ending(
         "next sentence without a blank",
@@ -314,7 +314,7 @@ ENDINGS: tuple[Ending, ...] = (
         "see ⟦ark:/67531/metadc107835⟧.The map",
         "see ⟦ark:/67531/metadc107835.pdf⟧ there",
         reason=Reason.ATTACHED_WORD_REMOVED,
-        holds_in=in_texts,
+        applies_to=is_text,
     ),
     Ending(
         "suffix after a colon",
@@ -323,7 +323,7 @@ ENDINGS: tuple[Ending, ...] = (
         "osoitteessa ⟦ark:/21547/x5tk9⟧:ssa",
         "osoitteessa ⟦ark:/21547/x5tk9:ssass⟧",
         reason=Reason.ATTACHED_WORD_REMOVED,
-        holds_in=in_texts,
+        applies_to=is_text,
     ),
     Ending(
         "digits of a note at a valid name",
@@ -332,8 +332,8 @@ ENDINGS: tuple[Ending, ...] = (
         "see ⟦ark:/12148/bpt6k107371t16⟧ there",
         "id,⟦ark:/12148/bpt6k107371t16⟧,x",
         reason=Reason.ATTACHED_WORD_KEPT,
-        holds_in=in_texts,
-        by_check=True,
+        applies_to=is_text,
+        needs_check=True,
     ),
     Ending(
         "capitalized word at a name",
@@ -343,7 +343,7 @@ ENDINGS: tuple[Ending, ...] = (
         "⟦ark:/21198/z1r7mb64Vo⟧ la suite",
         source="labelled corpus, tables of plain text",
         reason=Reason.ATTACHED_WORD_KEPT,
-        holds_in=in_texts,
+        applies_to=is_text,
     ),
     Ending(
         "capitals at a name in small letters",
@@ -352,7 +352,7 @@ ENDINGS: tuple[Ending, ...] = (
         "⟦ark:/21198/z1r7mb64ISBN⟧ 978",
         "⟦ark:/21198/Z1R7MB64ISBN⟧ 978",
         reason=Reason.ATTACHED_WORD_KEPT,
-        holds_in=in_texts,
+        applies_to=is_text,
     ),
     Ending(
         "word after a hyphen",
@@ -364,7 +364,7 @@ ENDINGS: tuple[Ending, ...] = (
         "the ⟦ark:/67531/metapth304825-based⟧ viewer",
         "the ⟦ark:/67531/uva-lib⟧ viewer",
         reason=Reason.ATTACHED_WORD_KEPT,
-        holds_in=in_texts,
+        applies_to=is_text,
     ),
     Ending(
         "capitalized word after a full stop",
@@ -373,7 +373,7 @@ ENDINGS: tuple[Ending, ...] = (
         "| ⟦ark:/67531/metadc107838.See⟧ |",
         "| ⟦ark:/67531/metadc107838.see⟧ |",
         reason=Reason.ATTACHED_WORD_KEPT,
-        holds_in=in_texts,
+        applies_to=is_text,
     ),
     Ending(
         "number after a full stop",
@@ -384,7 +384,7 @@ ENDINGS: tuple[Ending, ...] = (
         "described in ⟦ark:/13030/kttzswwssm.1⟧ It was rebound",
         "described in ⟦ark:/13030/kttzswwssm.1⟧ and elsewhere",
         reason=Reason.ATTACHED_WORD_KEPT,
-        holds_in=in_texts,
+        applies_to=is_text,
     ),
     Ending(
         "number after a colon",
@@ -401,7 +401,7 @@ ENDINGS: tuple[Ending, ...] = (
         "see ⟦ark:/67531/metadc107835=⟧ there",
         "see _⟦ark:/67531/metadc107835⟧_ there",
         reason=Reason.MARKUP_AT_END,
-        holds_in=in_texts,
+        applies_to=is_text,
     ),
     Ending(
         "dash of two hyphens",
@@ -410,7 +410,7 @@ ENDINGS: tuple[Ending, ...] = (
         "It is ⟦ark:/67531/metadc2846--and⟧ so on",
         "It is ⟦ark:/12345/x54--xz32-1⟧ here",
         reason=Reason.HYPHENS_FOR_DASH,
-        holds_in=in_texts,
+        applies_to=is_text,
     ),
     Ending(
         "hyphen before a blank",
@@ -419,7 +419,7 @@ ENDINGS: tuple[Ending, ...] = (
         "see ⟦ark:/67531/metadc107⟧- 835 here",
         "see ⟦ark:/67531/metadc107⟧ - 835 here",
         reason=Reason.HYPHEN_AT_END,
-        holds_in=in_texts,
+        applies_to=is_text,
     ),
     Ending(
         "string joined to more",
@@ -463,7 +463,7 @@ ENDINGS: tuple[Ending, ...] = (
         "scrape ⟦ark:19090/metrics⟧",
         "⟦https://n2t.net/ark:/27015/u5⟧",
         reason=Reason.SHORT_NAME,
-        holds_in=in_texts_and_data,
+        applies_to=is_text_or_data,
     ),
 )
 
@@ -497,21 +497,21 @@ def may_end_in_digits(ark: Ark, check: CheckCharacter) -> bool:
     return check in (CheckCharacter.PASSES, CheckCharacter.FAILS) and not ark.qualifier and ark.name[-1].isdigit()
 
 
-def sign_at(block: Block, text: str, pos: int) -> tuple[Ending, int] | None:
+def row_at_sign(block: Block, text: str, pos: int) -> tuple[Ending, int] | None:
     """Return the row that matches the sign at *pos* of a text, with the end of its match; None without one."""
     for row in SIGNS:
-        if (match := row.pattern.match(text, pos)) and row.holds_in(block):
+        if (match := row.pattern.match(text, pos)) and row.applies_to(block):
             return row, match.end()
     return None
 
 
-def no_ark_at(block: Block, text: str, start: int) -> int | None:
+def start_of_no_ark(block: Block, text: str, start: int) -> int | None:
     """Return the offset in a marked *text*, from its mark at *start* on, of what is no ARK; None if all is one."""
-    last = text.index("⟩", start)
+    mark_end = text.index("⟩", start)
     for row in ENDINGS:
-        if row.effect is Effect.NO_ARK and row.holds_in(block):
+        if row.effect is Effect.NO_ARK and row.applies_to(block):
             match = row.pattern.search(text, start)
-            if match and match.start() <= last:
+            if match and match.start() <= mark_end:
                 return int(match.start())
     return None
 
@@ -523,15 +523,15 @@ def ends_and_doubts(
 
     Each with the number of characters before its match, the shorter ARK that they are, if any, and whether it ends so.
     """
-    first, last = start + 1, text.index("⟩", start)
+    ark_start, mark_end = start + 1, text.index("⟩", start)
     for row in ENDINGS:
-        if row.effect is Effect.NO_ARK or not row.holds_in(block):
+        if row.effect is Effect.NO_ARK or not row.applies_to(block):
             continue
         for match in islice(row.pattern.finditer(text, start), _MOST_MATCHES):
-            at = match.start()
-            if at > last:
+            match_start = match.start()
+            if match_start > mark_end:
                 break
-            shorter = ark_of(f"ark:{text[first:at]}") if first < at < last else None
-            ends = (None if row.by_check else False) if shorter is None else row.ends(ark, shorter, zones)
-            if ends is not None:
-                yield row, at - first, shorter, ends
+            shorter_ark = ark_of(f"ark:{text[ark_start:match_start]}") if ark_start < match_start < mark_end else None
+            is_end = (None if row.needs_check else False) if shorter_ark is None else row.ends(ark, shorter_ark, zones)
+            if is_end is not None:
+                yield row, match_start - ark_start, shorter_ark, is_end

@@ -8,7 +8,14 @@ from __future__ import annotations
 
 import re
 
-from extractors.mentions.endings import LETTER_FOR_ZERO, ends_and_doubts, is_plain, marked, may_end_in_digits, no_ark_at
+from extractors.mentions.endings import (
+    LETTER_FOR_ZERO,
+    ends_and_doubts,
+    is_plain,
+    marked_text,
+    may_end_in_digits,
+    start_of_no_ark,
+)
 from extractors.mentions.labels import label_signs
 from extractors.mentions.mention import Mention
 from extractors.mentions.mention_reader import CONTEXT_CHARS
@@ -97,24 +104,24 @@ def clean_value(block: Block, zones: Zones) -> Mention | None:
     >>> clean_value(Block("ark:/12148/btv1b842?info", Role.LINK_TARGET), Zones())
     """
     text = block.text
-    if len(text) > _LONGEST_VALUE or (found := _VALUE.match(text)) is None:
+    if len(text) > _LONGEST_VALUE or (match := _VALUE.match(text)) is None:
         return None
     if block.seams or block.page_breaks or (block.page is not None and block.role is Role.TEXT):
         return None
     if block.following or block.is_recognized:
         return None
-    ark = _ark(block, found, 0, zones)
+    ark = _ark(block, match, 0, zones)
     if ark is None:
         return None
-    resolver = found["resolver"]
+    resolver = match["resolver"]
     return Mention(
         ark, text, ((0, len(text)),), text, resolver, "", block.role, block.page, block.place, text, (),
         Confidence.CERTAIN, Reason.COMPLETE, (), "", block.link_at(len(resolver or "")),
     )  # fmt: skip
 
 
-def clean_mention(block: Block, first: int, start: int, end: int, zones: Zones) -> Mention | None:
-    """Return the mention whose label begins at *first*; None unless the text from *start* to *end* shows it is clean.
+def clean_mention(block: Block, label_start: int, start: int, end: int, zones: Zones) -> Mention | None:
+    """Return the mention whose label begins at *label_start*; None unless the text from *start* to *end* shows it is clean.
 
     >>> text = "see https://n2t.net/ark:/12148/btv1b842, a scan"
     >>> clean_mention(Block(text), 20, 0, len(text), Zones())
@@ -122,40 +129,44 @@ def clean_mention(block: Block, first: int, start: int, end: int, zones: Zones) 
     >>> clean_mention(Block("ark:/12148/btv1b842-\\n49691v"), 0, 0, 26, Zones())
     """
     text = block.text
-    if not text.startswith("ark:", first):
+    if not text.startswith("ark:", label_start):
         return None
-    found = _CLEAN.match(text, first, end)
-    if found is None or (found.end() + 2 > end and end < len(text)):
+    match = _CLEAN.match(text, label_start, end)
+    if match is None or (match.end() + 2 > end and end < len(text)):
         return None
-    if first and text[first - 1] == "/":
-        at = _resolver_start(text, first)
-        if at < 0:
+    if label_start and text[label_start - 1] == "/":
+        mention_start = _resolver_start(text, label_start)
+        if mention_start < 0:
             return None
-        resolver = text[at:first]
-    elif _stands_apart(text, first):
-        at, resolver = first, None
+        resolver = text[mention_start:label_start]
+    elif _stands_apart(text, label_start):
+        mention_start, resolver = label_start, None
     else:
         return None
-    last = found.end("chars")
-    if (at - 2 < start and start) or (block.page is not None and not _may_be_on_page(block, found)):
+    ark_end = match.end("chars")
+    if (mention_start - 2 < start and start) or (block.page is not None and not _may_be_on_page(block, match)):
         return None
-    if block.is_recognized or (block.following and block.is_blank_after(last)):
+    if block.is_recognized or (block.following and block.is_blank_after(ark_end)):
         return None
-    if block.seams or (block.page_breaks and any(at < page_break < last for page_break in block.page_breaks)):
+    if block.seams or (
+        block.page_breaks and any(mention_start < page_break < ark_end for page_break in block.page_breaks)
+    ):
         return None
-    if found["paragraph"] and may_go_on_below(text, last):
+    if match["paragraph"] and may_go_on_below(text, ark_end):
         return None
-    is_at_line_end = found["paragraph"] or not _WITHIN_LINE.search(text, max(0, at - GUTTER_CHARS), at)
-    if is_at_line_end and at and interruptions_of(block):
+    is_at_line_end = match["paragraph"] or not _WITHIN_LINE.search(
+        text, max(0, mention_start - GUTTER_CHARS), mention_start
+    )
+    if is_at_line_end and mention_start and interruptions_of(block):
         return None
-    ark = _ark(block, found, at, zones)
+    ark = _ark(block, match, mention_start, zones)
     if ark is None:
         return None
-    written = text[at:last]
+    as_written = text[mention_start:ark_end]
     return Mention(
-        ark, written, ((at, last),), written, resolver, "", block.role, block.page_at(at), block.place,
-        block.context(at, last), (), Confidence.CERTAIN,
-        Reason.COMPLETE if found["another"] is None else Reason.ENDS_BEFORE_IDENTIFIER, (), "", block.link_at(first),
+        ark, as_written, ((mention_start, ark_end),), as_written, resolver, "", block.role,
+        block.page_at(mention_start), block.place, block.context(mention_start, ark_end), (), Confidence.CERTAIN,
+        Reason.COMPLETE if match["another"] is None else Reason.ENDS_BEFORE_IDENTIFIER, (), "", block.link_at(label_start),
     )  # fmt: skip
 
 
@@ -185,10 +196,10 @@ def is_no_label(text: str, sign: int) -> bool:
     >>> [is_no_label(text, at) for at in label_signs(text)]
     [True, True, True, False, False]
     """
-    before = text[sign - 1]
-    if before in _NOT_K:
+    previous_char = text[sign - 1]
+    if previous_char in _NOT_K:
         return True
-    if before in "kK":
+    if previous_char in "kK":
         word = text[max(0, sign - 4) : sign - 1]
         if len(word) < 3:
             return len(word) < 2  # at the beginning of the text
@@ -196,10 +207,10 @@ def is_no_label(text: str, sign: int) -> bool:
             return True
         is_another_word = word[1:] in _LAST_OF_WORDS and word[0] in _NOT_K_BEFORE_BLANK and word[0].isalpha()
         return is_another_word and text[sign + 1 : sign + 2] not in _BEHIND_LABEL
-    if before in _BLANKS:
-        second = text[sign - 2] if sign > 1 else ""
-        return second in _NOT_K_BEFORE_BLANK or (second > "\x7f" and second.isalpha())
-    return before > "\x7f" and before.isalpha()
+    if previous_char in _BLANKS:
+        char_before = text[sign - 2] if sign > 1 else ""
+        return char_before in _NOT_K_BEFORE_BLANK or (char_before > "\x7f" and char_before.isalpha())
+    return previous_char > "\x7f" and previous_char.isalpha()
 
 
 def has_hints(text: str) -> bool:
@@ -216,55 +227,56 @@ def may_hide_label(text: str, start: int, end: int) -> bool:
     return _MAY_HIDE.search(text, start, end) is not None
 
 
-def _ark(block: Block, found: re.Match[str], at: int, zones: Zones) -> Ark | None:
-    """Return the ARK of a match that begins *at*; None for another label, a shoulder, or any row of the table."""
-    chars, naan, name, qualifier = found.group("chars", "naan", "name", "qualifier")
+def _ark(block: Block, match: re.Match[str], mention_start: int, zones: Zones) -> Ark | None:
+    """Return the ARK of a match that begins *mention_start*; None for another label, a shoulder, or any row of the table."""
+    chars, naan, name, qualifier = match.group("chars", "naan", "name", "qualifier")
     if "ark" in chars.lower() or LETTER_FOR_ZERO.search(name):
         return None
     ark = Ark(naan, name.replace("-", ""), qualifier)
     check = zones.check(ark)
     if zones.is_shoulder(ark) or check is CheckCharacter.FAILS:
         return None
-    first, last = found.span("chars")
-    if is_plain(chars, block.text, last) and not may_end_in_digits(ark, check):
+    ark_start, ark_end = match.span("chars")
+    if is_plain(chars, block.text, ark_end) and not may_end_in_digits(ark, check):
         return ark
-    text, start = marked(block, at, block.text[at:first], chars, block.text, last)
-    if no_ark_at(block, text, start) is not None:
+    text, start = marked_text(block, mention_start, block.text[mention_start:ark_start], chars, block.text, ark_end)
+    if start_of_no_ark(block, text, start) is not None:
         return None
     return None if any(ends_and_doubts(block, text, start, ark, zones)) else ark
 
 
-def _resolver_start(text: str, first: int) -> int:
-    """Return the start of the resolver that ends at *first*; -1 in any doubt."""
-    at = text.rfind("http", max(0, first - _LONGEST_RESOLVER), first)
-    if at < 0 or _BEFORE_LABEL.match(text, at, first) is None:
+def _resolver_start(text: str, label_start: int) -> int:
+    """Return the start of the resolver that ends at *label_start*; -1 in any doubt."""
+    start = text.rfind("http", max(0, label_start - _LONGEST_RESOLVER), label_start)
+    if start < 0 or _BEFORE_LABEL.match(text, start, label_start) is None:
         return -1
-    if at == 0 or text[at - 1] in _BEFORE_RESOLVER or _APART.search(text[max(0, at - _APART_CHARS) : at]):
-        return at
+    if start == 0 or text[start - 1] in _BEFORE_RESOLVER or _APART.search(text[max(0, start - _APART_CHARS) : start]):
+        return start
     return -1
 
 
-def _stands_apart(text: str, first: int) -> bool:
-    """Return True if the label at *first* is certainly not part of a URL, on its own line or the line before."""
-    if not first:
+def _stands_apart(text: str, label_start: int) -> bool:
+    """Return True if the label at *label_start* is certainly not part of a URL, on its own line or the line before."""
+    if not label_start:
         return True
-    before = text[first - 1]
-    if before in _BEFORE_COMPACT:
+    previous_char = text[label_start - 1]
+    if previous_char in _BEFORE_COMPACT:
         return True
-    if before not in " \n":
+    if previous_char not in " \n":
         return False
-    if text[first - 2 : first - 1] in _BEFORE_BLANK and before == " ":
+    if text[label_start - 2 : label_start - 1] in _BEFORE_BLANK and previous_char == " ":
         return True
-    after = text[max(0, first - _MOST_BLANKS) : first].rstrip(" \r\n")
-    is_slash = after[-2:] in ("2f", "2F") and after[:-1].rstrip("25")[-1:] in ("%", "")  # may be escaped twice
-    return after[-1:] in _BEFORE_BLANK and not is_slash
+    text_before = text[max(0, label_start - _MOST_BLANKS) : label_start].rstrip(" \r\n")
+    # It may be escaped twice.
+    is_slash = text_before[-2:] in ("2f", "2F") and text_before[:-1].rstrip("25")[-1:] in ("%", "")
+    return text_before[-1:] in _BEFORE_BLANK and not is_slash
 
 
-def _may_be_on_page(block: Block, found: re.Match[str]) -> bool:
+def _may_be_on_page(block: Block, match: re.Match[str]) -> bool:
     """Return True if a match on a page is not doubtful: it is not at the end of the page or before another label."""
-    if found["another"] is not None:
+    if match["another"] is not None:
         return False
     if block.role is not Role.TEXT:
         return True
-    near = max(0, found.start() - CONTEXT_CHARS), found.end() + CONTEXT_CHARS
-    return found.end("chars") < len(block.text) and RIGHT_TO_LEFT.search(block.text, *near) is None
+    near_range = max(0, match.start() - CONTEXT_CHARS), match.end() + CONTEXT_CHARS
+    return match.end("chars") < len(block.text) and RIGHT_TO_LEFT.search(block.text, *near_range) is None

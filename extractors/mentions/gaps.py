@@ -57,16 +57,16 @@ class ArkBuilder:
     """The characters of an ARK, in order, with their places in the repaired text."""
 
     offsets: OffsetMap
-    found: list[Piece] = field(default_factory=list)
+    pieces: list[Piece] = field(default_factory=list)
 
     def add(self, chars: str, start: int, end: int) -> None:
-        """Add *chars*, found at *start* of the repaired text: plain characters, or one whole escape."""
-        self.found.append((chars, start, end))
+        """Add *chars*, pieces at *start* of the repaired text: plain characters, or one whole escape."""
+        self.pieces.append((chars, start, end))
 
     @property
     def chars(self) -> str:
         """All characters, from the NAAN on."""
-        return "".join([piece[0] for piece in self.found])
+        return "".join([piece[0] for piece in self.pieces])
 
     @property
     def name(self) -> str:
@@ -80,39 +80,39 @@ class ArkBuilder:
     @property
     def end(self) -> int:
         """The end of the last character in the repaired text."""
-        return self.found[-1][2]
+        return self.pieces[-1][2]
 
     @property
     def last(self) -> str:
         """The last character, or empty."""
-        return self.found[-1][0][-1:] if self.found else ""
+        return self.pieces[-1][0][-1:] if self.pieces else ""
 
     def ends_with(self, char: str) -> bool:
         """Return True if *char* is the last character."""
-        return bool(self.found) and self.found[-1][0].endswith(char)
+        return bool(self.pieces) and self.pieces[-1][0].endswith(char)
 
     def cut(self, count: int) -> None:
         """Remove the last *count* characters, from as many pieces as needed."""
         while count > 0:
-            last, start, end = self.found.pop()
-            if len(last) > count:
-                self.found.append((last[:-count], start, end - count))
-            count -= len(last)
+            last_chars, start, end = self.pieces.pop()
+            if len(last_chars) > count:
+                self.pieces.append((last_chars[:-count], start, end - count))
+            count -= len(last_chars)
 
-    def strip(self, tail: str) -> None:
-        """Remove all characters in *tail*, and escaped blanks, from the end."""
-        while self.found:
-            last = self.found[-1][0]
-            kept = "" if _ESCAPED_TAIL.fullmatch(last) else last.rstrip(tail)
-            if kept == last:
+    def strip(self, removed_chars: str) -> None:
+        """Remove all characters in *removed_chars*, and escaped blanks, from the end."""
+        while self.pieces:
+            last_chars = self.pieces[-1][0]
+            remaining = "" if _ESCAPED_TAIL.fullmatch(last_chars) else last_chars.rstrip(removed_chars)
+            if remaining == last_chars:
                 return
-            self.cut(len(last) - len(kept))
+            self.cut(len(last_chars) - len(remaining))
 
     def spans(self, start: int, label_end: int) -> tuple[tuple[int, int], ...]:
         """Return the source ranges of resolver, label and all characters, with adjacent ranges joined."""
-        stretches = [(start, label_end), *(piece[1:] for piece in self.found)]
+        ranges = [(start, label_end), *(piece[1:] for piece in self.pieces)]
         spans: list[tuple[int, int]] = []
-        for first, last in (span for stretch in stretches for span in self.offsets.source_spans(*stretch)):
+        for first, last in (span for stretch in ranges for span in self.offsets.source_spans(*stretch)):
             if first == last:  # only removed characters
                 continue
             if spans and first <= spans[-1][1]:
@@ -128,12 +128,12 @@ def mapped_ark(text: str, start: int, *, is_file_name: bool) -> list[Piece]:
     >>> [chars for chars, _, _ in mapped_ark("ark+=13030=xt12t3,pdf", 5, is_file_name=False)]
     ['13030', '/', 'xt12t3.pdf']
     """
-    separator, names = ("_", _WORD) if is_file_name else ("=", _PAIRTREE_NAME)
+    separator, name_pattern = ("_", _WORD) if is_file_name else ("=", _PAIRTREE_NAME)
     naan = _WORD.match(text, start)
     if not naan or not text.startswith(separator, naan.end()):
         return []
-    is_of_family = is_file_name and naan[0] == "61903"
-    name = (_FAMILY_FILE if is_of_family else names).match(text, naan.end() + 1)
+    is_familysearch = is_file_name and naan[0] == "61903"
+    name = (_FAMILY_FILE if is_familysearch else name_pattern).match(text, naan.end() + 1)
     if not name:
         return []
     chars: str = name[0].replace("_", ":") if is_file_name else name[0].translate(_PAIRTREE)
@@ -147,11 +147,11 @@ _LONGEST_WORD = 300
 _DASHES = "\N{EN DASH}\N{EM DASH}\N{HORIZONTAL BAR}"
 _DASH_RULES = (another_identifier, whole_elsewhere, check_character_decides, shape_decides, word_follows)
 #: A possible rest of a name after a no-break space.
-_RESTS = regex.compile(r"(?=[^\s]*\d)[\p{L}\d/=_.-]")
+_REST_OF_NAME = regex.compile(r"(?=[^\s]*\d)[\p{L}\d/=_.-]")
 _NEAR_CHARS = 100
 _OWN_HYPHENS = re.compile(r"-|[0-9]:[0-9]:")
 #: A piece of a name after a wrong blank; a single consonant may be a check character.
-_PIECE = re.compile(r"(?=[a-z]*[0-9]|[^\saeiouy](?![0-9A-Za-z]))[0-9a-z]{1,40}(?![0-9A-Za-z])")
+_PIECE_OF_NAME = re.compile(r"(?=[a-z]*[0-9]|[^\saeiouy](?![0-9A-Za-z]))[0-9a-z]{1,40}(?![0-9A-Za-z])")
 #: Wrong blanks between a NAAN and its name, perhaps around the slash; words and years have fewer letters or digits.
 _BLANKS_BEFORE_NAME = re.compile(
     rf"[ {ODD_BLANK}](?:(?P<slash>/)[ {ODD_BLANK}]?)?"
@@ -174,11 +174,11 @@ class Gaps:
         evidence: Evidence,
         notes: Notes,
         *,
-        linked: Ark | None,
+        target_ark: Ark | None,
         is_encoded: bool,
         bracket_end: int,
     ) -> None:
-        self.ran_out = False
+        self.reached_end = False
         """True if the next word may continue beyond the end of the region."""
         self._label = label
         self._builder = builder
@@ -187,7 +187,7 @@ class Gaps:
         self._text = builder.offsets.text
         self._evidence = evidence
         self._notes = notes
-        self._linked = linked
+        self._target_ark = target_ark
         self._is_encoded = is_encoded
         self._bracket_end = bracket_end
 
@@ -195,25 +195,25 @@ class Gaps:
         """Return the end of the wrap or blank at *pos* if the ARK continues after it, else *pos*."""
         if self._text[pos] == WRAP:
             return pos + 1 if self._continues_after_wrap(pos) else pos
-        after = self._end_of_wrong_blank(pos)
-        if after == pos and self._text[pos] == ODD_BLANK:
+        end = self._end_of_wrong_blank(pos)
+        if end == pos and self._text[pos] == ODD_BLANK:
             wrap = self._wrap(pos)
-            is_clear = not _RESTS.match(wrap.right) or "\t" in self._offsets.written_at(pos)
+            is_clear = not _REST_OF_NAME.match(wrap.right) or "\t" in self._offsets.written_at(pos)
             confidence = Confidence.CERTAIN if is_clear else Confidence.LIKELY
             self._note_decision(WrapDecision(False, Reason.ENDS_AT_SPACE, confidence), wrap)
-        return after
+        return end
 
     def _continues_after_wrap(self, pos: int) -> bool:
         """Return True if the ARK continues after the wrap at *pos*, and remove a typesetter's hyphen."""
         if len(self._notes.decisions) >= _MOST_GAPS:
             return False
-        wrap, at = self._wrap(pos), self._offsets.source_offset(pos)
-        is_plain = self._is_plain(pos)
-        if is_plain and not wrap.has_hyphen and is_next_item(self._block.text, at):
+        wrap, source_offset = self._wrap(pos), self._offsets.source_offset(pos)
+        is_line_end_only = self._is_line_end_only(pos)
+        if is_line_end_only and not wrap.has_hyphen and is_next_item(self._block.text, source_offset):
             return False
-        is_next_number = is_plain and is_numbered(self._block.text, at)
-        wrap = replace(wrap, is_numbered=is_next_number, is_interrupted=not is_plain)
-        decision = self._over_wrap(wrap, pos)
+        is_next_number = is_line_end_only and is_numbered(self._block.text, source_offset)
+        wrap = replace(wrap, is_numbered=is_next_number, is_interrupted=not is_line_end_only)
+        decision = self._decision_at_wrap(wrap, pos)
         if RIGHT_TO_LEFT.search(self._text, max(0, pos - _NEAR_CHARS), pos + _NEAR_CHARS):
             self._notes.mark_likely(Reason.RIGHT_TO_LEFT_LINE_END)
             self._notes.note_alternative(wrap.left if decision.is_joined else wrap.left + wrap.right)
@@ -242,12 +242,14 @@ class Gaps:
             return pos
         if builder.name:
             wrap = self._wrap(pos)
-            decided = check_character_decides(wrap, self._evidence) if _PIECE.match(self._text, pos + 1) else None
-            if decided is None or not decided.is_joined or decided.confidence is not Confidence.CERTAIN:
+            decision = (
+                check_character_decides(wrap, self._evidence) if _PIECE_OF_NAME.match(self._text, pos + 1) else None
+            )
+            if decision is None or not decision.is_joined or decision.confidence is not Confidence.CERTAIN:
                 return pos
             self._notes.note_alternative(wrap.left)
             self._cut_hyphen_of(wrap)
-            after = pos + 1
+            end = pos + 1
         else:
             blanks = _BLANKS_BEFORE_NAME.match(self._text, pos)
             if blanks is None or (blanks["slash"] is None) is not builder.ends_with("/"):
@@ -257,10 +259,10 @@ class Gaps:
                 return pos
             if blanks["slash"]:
                 builder.add("/", *blanks.span("slash"))
-            after = blanks.start("name")
+            end = blanks.start("name")
         self._notes.note_repair("blank")
         self._notes.mark_likely(Reason.SPACE_IN_NAME)
-        return after
+        return end
 
     def end_at_dash(self, start: int, end: int) -> int:
         """Return the end of the ARK between *start* and *end*: a dash of the surrounding sentence, or *end*.
@@ -268,52 +270,52 @@ class Gaps:
         A dash may be a hyphen changed by a typesetter, or punctuation without blanks.
         """
         text = self._text
-        for at in self._offsets.repair_offsets("look-alike hyphen", start, end):
-            is_dash = self._offsets.written_at(at) in _DASHES
-            if not is_dash or not (self._builder.name or "/" in text[start:at]):
+        for dash in self._offsets.repair_offsets("look-alike hyphen", start, end):
+            is_dash = self._offsets.written_at(dash) in _DASHES
+            if not is_dash or not (self._builder.name or "/" in text[start:dash]):
                 continue
-            left = self._label + self._builder.chars + text[start:at]
-            following = text[at + 1 : at + 2]
-            if following in ("", WRAP):  # a hyphen at a line end, unless the sentence continues after it
-                decision = self._word_behind(left, at + 2)
+            text_before = self._label + self._builder.chars + text[start:dash]
+            next_char = text[dash + 1 : dash + 2]
+            if next_char in ("", WRAP):  # a hyphen at a line end, unless the sentence continues after it
+                decision = self._decision_before_word(text_before, dash + 2)
                 if decision is not None:
-                    otherwise = left + _TOKEN.match(text, at + 2)[0]
-                    self._notes.note_decision(decision, otherwise=otherwise)
-                    return at
+                    other_form = text_before + _TOKEN.match(text, dash + 2)[0]
+                    self._notes.note_decision(decision, other_form=other_form)
+                    return dash
                 continue
-            if len(self._notes.decisions) >= _MOST_GAPS or not following.isalnum():
-                return at
-            wrap = self._wrap_at_dash(left, at + 1)
+            if len(self._notes.decisions) >= _MOST_GAPS or not next_char.isalnum():
+                return dash
+            wrap = self._wrap_at_dash(text_before, dash + 1)
             self._notes.is_beyond_name |= wrap.is_beyond_name
-            unsure = WrapDecision(True, Reason.DASH_FOR_HYPHEN, Confidence.LIKELY)
-            decision = self._first_decision(_DASH_RULES, wrap) or unsure
+            unsure_decision = WrapDecision(True, Reason.DASH_FOR_HYPHEN, Confidence.LIKELY)
+            decision = self._first_decision(_DASH_RULES, wrap) or unsure_decision
             if not (decision.is_joined and decision.confidence is Confidence.CERTAIN):
                 self._note_decision(decision, wrap)
             if not decision.is_joined:
-                return at
+                return dash
         return end
 
     def _note_decision(self, decision: WrapDecision, wrap: Wrap) -> None:
-        otherwise = wrap.left if decision.is_joined else wrap.left + wrap.right
-        self._notes.note_decision(decision, otherwise=otherwise)
+        other_form = wrap.left if decision.is_joined else wrap.left + wrap.right
+        self._notes.note_decision(decision, other_form=other_form)
 
-    def _word_behind(self, left: str, after: int) -> WrapDecision | None:
+    def _decision_before_word(self, left: str, word_start: int) -> WrapDecision | None:
         """Return the decision that an ARK ends before a word of the sentence; None if it doesn't."""
         rules = (whole_elsewhere, check_character_decides, word_follows)
-        decision = self._first_decision(rules, self._wrap_at_dash(left, after))
+        decision = self._first_decision(rules, self._wrap_at_dash(left, word_start))
         return decision if decision is not None and not decision.is_joined else None
 
-    def _wrap_at_dash(self, left: str, after: int) -> Wrap:
-        """Return the possible break between *left* and the word that begins at *after* a dash."""
-        right = _TOKEN.match(self._text, after, after + _LONGEST_WORD)[0]
+    def _wrap_at_dash(self, left: str, word_start: int) -> Wrap:
+        """Return the possible break between *left* and the word that begins at *word_start* a dash."""
+        right = _TOKEN.match(self._text, word_start, word_start + _LONGEST_WORD)[0]
         return Wrap(left, right, has_hyphen=False, line_slack=0)
 
-    def _over_wrap(self, wrap: Wrap, pos: int) -> WrapDecision:
+    def _decision_at_wrap(self, wrap: Wrap, pos: int) -> WrapDecision:
         if pos < self._bracket_end:
             return WrapDecision(True, Reason.IN_BRACKETS)
         if self._block.role in (Role.LINK_TARGET, Role.LINK_ANNOTATION):
-            ended = self._first_decision((nothing_follows, another_identifier), wrap)
-            return ended or WrapDecision(True, Reason.LINE_END_IN_LINK_TARGET)
+            decision = self._first_decision((nothing_follows, another_identifier), wrap)
+            return decision or WrapDecision(True, Reason.LINE_END_IN_LINK_TARGET)
         return decide(wrap, self._evidence)
 
     def _first_decision(self, rules: tuple[Rule, ...], wrap: Wrap) -> WrapDecision | None:
@@ -321,33 +323,33 @@ class Gaps:
 
     def _wrap(self, pos: int) -> Wrap:
         text = self._text
-        hyphen = self._builder.ends_with("-")
+        has_hyphen = self._builder.ends_with("-")
         token = _TOKEN.match(text, pos + 1)
         if token.end() == len(text):
-            self.ran_out = True
+            self.reached_end = True
         wrap = Wrap(
-            left=self._label + (self._builder.chars[:-1] if hyphen else self._builder.chars),
+            left=self._label + (self._builder.chars[:-1] if has_hyphen else self._builder.chars),
             right=unquote(token[0]) if self._is_encoded else token[0],
-            has_hyphen=hyphen,
+            has_hyphen=has_hyphen,
             line_slack=self._line_slack(pos) if text[pos] == WRAP else None,
             text_beyond=text[token.end() : token.end() + _BEYOND_CHARS],
             is_paged=self._block.page is not None,
             is_continued=text[pos] == WRAP and self._block.text.endswith("\\", 0, self._offsets.source_offset(pos)),
         )
-        is_link_cut = wrap.is_paged and self._linked is not None and self._linked == wrap.ark
+        is_link_cut = wrap.is_paged and self._target_ark is not None and self._target_ark == wrap.ark
         return replace(wrap, is_link_cut=True) if is_link_cut else wrap
 
-    def _is_plain(self, pos: int) -> bool:
+    def _is_line_end_only(self, pos: int) -> bool:
         """Return True if there is only a line end at *pos*."""
         return self._offsets.source_offset(pos) not in interruptions_of(self._block)
 
     def _line_slack(self, pos: int) -> float | None:
         """Return the number of further characters that fit in the line that ends at *pos*; None if unknown."""
-        block, at = self._block, self._offsets.source_offset(pos)
+        block, source_offset = self._block, self._offsets.source_offset(pos)
         if block.page is None and not block.line_slack:
-            slack = slack_in_text(block.text, at)
-            return slack if slack is None or self._is_plain(pos) else max(0, slack - _RAGGED_CHARS)
-        index = bisect_left(block.line_slack, (at,))
-        if index < len(block.line_slack) and block.line_slack[index][0] <= at + 2:
+            slack = slack_in_text(block.text, source_offset)
+            return slack if slack is None or self._is_line_end_only(pos) else max(0, slack - _RAGGED_CHARS)
+        index = bisect_left(block.line_slack, (source_offset,))
+        if index < len(block.line_slack) and block.line_slack[index][0] <= source_offset + 2:
             return block.line_slack[index][1]
         return None

@@ -35,7 +35,7 @@ BEFORE_LABEL = rf"""
 
 #: Characters that rule a label out before its colon. Possible are a k, the end of its escape (``%6b``), a character
 #: that is neither letter nor digit (``ark :``, ``k&shy;:``), and the o of ``info:ark/``.
-_NOT_BEFORE = frozenset("ACDEFGHIJLMNPQRSTUVWXYZacdefghijlmnpqrstuvwxyz0123456789")
+_NOT_BEFORE_COLON = frozenset("ACDEFGHIJLMNPQRSTUVWXYZacdefghijlmnpqrstuvwxyz0123456789")
 _COLON = re.compile(r":(?<=[^AC-JL-NP-Zac-jl-np-z0-9]:)")
 
 #: A colon in the URLs that URL Defense (version 2) wraps: ``ark-3A_12148``.
@@ -52,7 +52,7 @@ _RARE_SIGNS: tuple[tuple[str, re.Pattern[str]], ...] = (
 )
 _SAMPLE_CHARS = 2**16
 #: Number of colons in a sample above which `re` is faster than a loop over `str.find`.
-_DENSE = 150
+_MANY_COLONS = 150
 
 
 def label_signs(text: str) -> Iterator[int]:
@@ -61,25 +61,29 @@ def label_signs(text: str) -> Iterator[int]:
     >>> list(label_signs("Note: at 12:30 the ark:/12148/btv1b8 and ark%3A/12148/btv1b9"))
     [22, 44]
     """
-    rare = [
+    rare_signs = [
         filter(partial(pattern.match, text), sign_offsets(text, sign)) for sign, pattern in _RARE_SIGNS if sign in text
     ]
-    return merge(_colons(text), *rare) if rare else _colons(text)
+    return merge(_colon_offsets(text), *rare_signs) if rare_signs else _colon_offsets(text)
 
 
-def _colons(text: str) -> Iterator[int]:
-    if text.count(":", 0, _SAMPLE_CHARS) > _DENSE:
+def _colon_offsets(text: str) -> Iterator[int]:
+    if text.count(":", 0, _SAMPLE_CHARS) > _MANY_COLONS:
         return (colon.start() for colon in _COLON.finditer(text) if _may_end_label(text, colon.start()))
-    return (at for at in sign_offsets(text, ":", 1) if text[at - 1] not in _NOT_BEFORE and _may_end_label(text, at))
+    return (
+        colon
+        for colon in sign_offsets(text, ":", 1)
+        if text[colon - 1] not in _NOT_BEFORE_COLON and _may_end_label(text, colon)
+    )
 
 
-def _may_end_label(text: str, at: int) -> bool:
-    return text[at - 1] not in "oO" or text[at + 1 : at + 5].lower() == "ark/"
+def _may_end_label(text: str, colon: int) -> bool:
+    return text[colon - 1] not in "oO" or text[colon + 1 : colon + 5].lower() == "ark/"
 
 
 def sign_offsets(text: str, sign: str, start: int = 0, end: int | None = None) -> Iterator[int]:
     """Yield the offsets of *sign* in a stretch of *text*."""
-    at = text.find(sign, start, end)
-    while at >= 0:
-        yield at
-        at = text.find(sign, at + 1, end)
+    offset = text.find(sign, start, end)
+    while offset >= 0:
+        yield offset
+        offset = text.find(sign, offset + 1, end)

@@ -79,19 +79,19 @@ class Mention:
         if self.check is not CheckCharacter.FAILS or not has_time(ReadingStage.SUGGESTING, _NO_SUGGESTIONS):
             return ()
         evidence = current_evidence()
-        meant = suggestions(
+        candidates = suggestions(
             self.ark, zones=evidence.zones, is_allowed=evidence.shapes.allows, occurs_elsewhere=evidence.has_whole_ark
         )
-        return tuple(str(suggestion.ark) for suggestion in meant)
+        return tuple(str(candidate.ark) for candidate in candidates)
 
     @property
     def is_complete(self) -> bool:
         """True if nothing about the mention was doubtful, so that its ARK is evidence for other mentions."""
         return self.reason is Reason.COMPLETE
 
-    def shift(self, by: int) -> Mention:
-        """Return the mention with its spans moved by *by* code points."""
-        return replace(self, spans=tuple((start + by, end + by) for start, end in self.spans))
+    def shift(self, distance: int) -> Mention:
+        """Return the mention with its spans moved by *distance* code points."""
+        return replace(self, spans=tuple((start + distance, end + distance) for start, end in self.spans))
 
     def __repr__(self) -> str:
         """Return the ARK, its confidence and its repairs.
@@ -100,8 +100,8 @@ class Mention:
         >>> find_arks("see ark:/12148/btv1b8449691v")
         [<Mention ark:12148/btv1b8449691v, certain>]
         """
-        repaired = f": {', '.join(self.repairs)}" if self.repairs else ""
-        return f"<Mention {self.ark}, {self.confidence.token}{repaired}>"
+        repairs = f": {', '.join(self.repairs)}" if self.repairs else ""
+        return f"<Mention {self.ark}, {self.confidence.token}{repairs}>"
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,9 +125,9 @@ class NamespaceMention:
         """Where it ends in the block."""
         return self.span[1]
 
-    def shift(self, by: int) -> NamespaceMention:
-        """Return the mention with its span moved by *by* code points."""
-        return replace(self, span=(self.span[0] + by, self.span[1] + by))
+    def shift(self, distance: int) -> NamespaceMention:
+        """Return the mention with its span moved by *distance* code points."""
+        return replace(self, span=(self.span[0] + distance, self.span[1] + distance))
 
 
 # The targets of relative links.
@@ -139,23 +139,25 @@ def relative_resolvers(mentions: Iterable[Mention], reading: Reading, page_url: 
     *reading* is the content of the page, *page_url* its URL on the web, now or formerly.
     """
     base = join_url(page_url, reading.base or "") or page_url
-    targets: dict[int | None, list[str]] = defaultdict(list)
+    link_targets: dict[int | None, list[str]] = defaultdict(list)
     for block in reading.blocks:
         if block.role is Role.LINK_TARGET:
-            targets[block.link].append(block.text.strip())
+            link_targets[block.link].append(block.text.strip())
     for mention in mentions:
         resolver = None
         if mention.role is Role.LINK_TARGET and mention.resolver is None:
-            resolver = next(filter(None, (_before_ark(mention, text) for text in targets[mention.link])), None)
+            resolver = next(
+                filter(None, (_resolver_in_target(mention, text) for text in link_targets[mention.link])), None
+            )
         elif mention.role is Role.LINK_TARGET and mention.resolver is not None and mention.resolver.startswith("//"):
             resolver = mention.resolver
         yield None if resolver is None else web_url(base, resolver)
 
 
-def _before_ark(mention: Mention, target: str) -> str | None:
+def _resolver_in_target(mention: Mention, target: str) -> str | None:
     """Return the text before the ARK of *mention* in a relative link *target*; None if it is another target."""
-    before, written, _ = target.partition(mention.as_written)
-    return before if written and before.endswith("/") and "?" not in before and ":" not in before else None
+    before, separator, _ = target.partition(mention.as_written)
+    return before if separator and before.endswith("/") and "?" not in before and ":" not in before else None
 
 
 def resolver_addresses(mentions: Iterable[Mention]) -> frozenset[str]:
@@ -170,13 +172,13 @@ def resolver_addresses(mentions: Iterable[Mention]) -> frozenset[str]:
     return frozenset(addresses | {address.partition("/")[0] for address in addresses})
 
 
-def web_url(base: str, link: str) -> str | None:
-    """Return the http or https URL of *link*, without its fragment; None for a broken link or another scheme.
+def web_url(base: str, reference: str) -> str | None:
+    """Return the http or https URL of *reference*, without its fragment; None for a broken link or another scheme.
 
     >>> web_url("https://www.bnf.fr/a/", "../b#c"), web_url("https://www.bnf.fr/", "mailto:x")
     ('https://www.bnf.fr/b', None)
     """
-    url = join_url(base, link.strip()) or ""
+    url = join_url(base, reference.strip()) or ""
     return url.partition("#")[0] if is_web_url(url) else None
 
 
@@ -212,27 +214,28 @@ def cut_annotations(mentions: Sequence[Mention]) -> list[Mention]:
     A viewer that links each line separately cuts a URL at the end of its line. The text of the link, or a doubtful text
     on the same page, has the rest in one of its readings.
     """
-    texts: dict[int | None, list[tuple[int | None, set[Ark]]]] = defaultdict(list)
-    for text in mentions:
-        if text.role is Role.TEXT and text.page is not None and (text.alternatives or "line wrap" in text.repairs):
-            texts[text.page].append((text.link, {text.ark, *map(Ark.parse, text.alternatives)}))
+    page_texts: dict[int | None, list[tuple[int | None, set[Ark]]]] = defaultdict(list)
+    for mention in mentions:
+        is_open = mention.alternatives or "line wrap" in mention.repairs
+        if mention.role is Role.TEXT and mention.page is not None and is_open:
+            page_texts[mention.page].append((mention.link, {mention.ark, *map(Ark.parse, mention.alternatives)}))
     return [
-        cut
-        for cut in mentions
-        if cut.role is Role.LINK_ANNOTATION
-        for link, readings in texts[cut.page]
-        if cut.ark in readings or (link == cut.link is not None)
-        if any(is_cut_from(cut.ark, reading) for reading in readings)
+        annotation
+        for annotation in mentions
+        if annotation.role is Role.LINK_ANNOTATION
+        for link, readings in page_texts[annotation.page]
+        if annotation.ark in readings or (link == annotation.link is not None)
+        if any(is_cut_from(annotation.ark, reading) for reading in readings)
     ]
 
 
-def complete_mentions(mentions: Iterable[Mention], linked: Mapping[int, Ark]) -> Iterator[Mention]:
+def complete_mentions(mentions: Iterable[Mention], arks_by_link: Mapping[int, Ark]) -> Iterator[Mention]:
     """Yield *mentions*, with each truncated text completed by its own link.
 
     A text that begins like its link's target and stops within a word is taken for the target.
     """
     for mention in mentions:
-        target = linked.get(mention.link) if mention.link is not None and mention.role is Role.TEXT else None
+        target = arks_by_link.get(mention.link) if mention.link is not None and mention.role is Role.TEXT else None
         if target is None or not (is_cut_from(mention.ark, target) or _may_be_clipped(mention, target)):
             yield mention
             continue
@@ -254,8 +257,8 @@ def is_cut_from(ark: Ark, target: Ark) -> bool:
     >>> [is_cut_from(Ark.parse(f"ark:12148/{each}"), whole) for each in ("bpt6k10", "bpt6k107371t", "bpt6k107371t/f1")]
     [True, False, True]
     """
-    form, whole = str(ark), str(target)
-    return whole.startswith(form) and whole[len(form) : len(form) + 1] not in ("", "/", ".")
+    ark_form, target_form = str(ark), str(target)
+    return target_form.startswith(ark_form) and target_form[len(ark_form) : len(ark_form) + 1] not in ("", "/", ".")
 
 
 def _may_be_clipped(mention: Mention, target: Ark) -> bool:
@@ -267,15 +270,15 @@ def _may_be_clipped(mention: Mention, target: Ark) -> bool:
 def citation_numbers(mentions: Iterable[Mention]) -> Iterator[int]:
     """Yield the citation number of each mention, from 1; the target and text of a link to one ARK share it."""
     numbers: dict[tuple[int, Ark], int] = {}
-    following = count(1)
+    next_numbers = count(1)
     for mention in mentions:
         if mention.link is None:
-            yield next(following)
+            yield next(next_numbers)
             continue
-        key = (mention.link, mention.ark)
-        if key not in numbers:
-            numbers[key] = next(following)
-        yield numbers[key]
+        link_and_ark = (mention.link, mention.ark)
+        if link_and_ark not in numbers:
+            numbers[link_and_ark] = next(next_numbers)
+        yield numbers[link_and_ark]
 
 
 def citation_findings(mentions: Sequence[Mention], blocks: Sequence[Block]) -> tuple[Finding, ...]:
@@ -288,10 +291,10 @@ def citation_findings(mentions: Sequence[Mention], blocks: Sequence[Block]) -> t
         if mention.link is not None:
             (targets if mention.role in LINK_TARGETS else texts)[mention.link].append(mention)
     findings = {
-        Finding("link-mismatch", f"the text shows {shown.ark}, but its link leads to {targets[link][0].ark}")
-        for link, shown_here in texts.items()
-        for shown in shown_here
-        if targets[link] and all(_differ(shown.ark, target.ark) for target in targets[link])
+        Finding("link-mismatch", f"the text shows {text_mention.ark}, but its link leads to {targets[link][0].ark}")
+        for link, link_texts in texts.items()
+        for text_mention in link_texts
+        if targets[link] and all(_name_different_things(text_mention.ark, target.ark) for target in targets[link])
     }
     link_targets = _targets_of_links(blocks)
     findings |= {
@@ -317,11 +320,11 @@ def malformed_findings(reading: Reading, mentions: Iterable[Mention]) -> tuple[F
     >>> malformed_findings(Reading("", (Block("see https://n2t.net/ark/12148/btv1b84."),)), ())[0].detail
     'https://n2t.net/ark/12148/btv1b84 has no colon after its label; did you mean https://n2t.net/ark:12148/btv1b84?'
     """
-    spaced = (block.text for block in reading.blocks if _LETTERSPACED_HINT in block.text)
+    letterspaced_texts = (block.text for block in reading.blocks if _LETTERSPACED_HINT in block.text)
     details = {
-        f"{' '.join(name[0].split())!r} is letterspaced, and was not read"
-        for text in spaced
-        for name in _LETTERSPACED.finditer(text)
+        f"{' '.join(letterspaced_ark[0].split())!r} is letterspaced, and was not read"
+        for text in letterspaced_texts
+        for letterspaced_ark in _LETTERSPACED.finditer(text)
     }
     texts = [text for text in (*(block.text for block in reading.blocks), *reading.links) if _NO_COLON_HINT in text]
     if not (texts or details):
@@ -336,10 +339,10 @@ def malformed_findings(reading: Reading, mentions: Iterable[Mention]) -> tuple[F
     return tuple(Finding("malformed-ark", detail) for detail in sorted(details))
 
 
-def _differ(shown: Ark, target: Ark) -> bool:
+def _name_different_things(shown_ark: Ark, target_ark: Ark) -> bool:
     """Return True if they name different things: neither is the other with a longer qualifier."""
-    first, second = sorted((str(shown), str(target)), key=len)
-    return not (second.startswith(first) and (len(first) == len(second) or second[len(first)] in "/."))
+    shorter, longer = sorted((str(shown_ark), str(target_ark)), key=len)
+    return not (longer.startswith(shorter) and (len(shorter) == len(longer) or longer[len(shorter)] in "/."))
 
 
 def _targets_of_links(blocks: Sequence[Block]) -> dict[int | None, list[str]]:
@@ -356,5 +359,5 @@ def _targets_of_links(blocks: Sequence[Block]) -> dict[int | None, list[str]]:
 def _is_whole_target(mention: Mention, link_targets: Mapping[int | None, Sequence[str]]) -> bool:
     """Return True if a target begins with the written form of *mention*."""
     targets = link_targets.get(mention.link, ())
-    at = bisect_left(targets, mention.as_written)
-    return at < len(targets) and targets[at].startswith(mention.as_written)
+    index = bisect_left(targets, mention.as_written)
+    return index < len(targets) and targets[index].startswith(mention.as_written)

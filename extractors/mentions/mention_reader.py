@@ -16,10 +16,10 @@ from extractors.mentions.endings import (
     Effect,
     ends_and_doubts,
     is_plain,
-    marked,
+    marked_text,
     may_end_in_digits,
-    no_ark_at,
-    sign_at,
+    row_at_sign,
+    start_of_no_ark,
 )
 from extractors.mentions.gaps import ArkBuilder, Gaps, mapped_ark
 from extractors.mentions.mention import Mention, NamespaceMention, is_cut_from
@@ -36,8 +36,8 @@ from extractors.wraps.rules import OTHER_SCRIPT, Confidence, WrapDecision, ark_o
 
 #: All NAANs of the registry have five digits; the draft allows more, and betanumeric ones (2.3).
 _NAAN = re.compile(rf"(?!\d{{4}}-\d\d-\d\d\Z)(?=[a-z]*[0-9])(?:[{BETANUMERIC}]-*){{5,16}}\Z", re.IGNORECASE)
-_RUN = re.compile(r"[0-9A-Za-z=~*+@_./-]+")
-_ENCODED_RUN = re.compile(r"[0-9A-Za-z=~*@_.-]+")
+_ARK_CHARS = re.compile(r"[0-9A-Za-z=~*+@_./-]+")
+_ENCODED_ARK_CHARS = re.compile(r"[0-9A-Za-z=~*@_.-]+")
 _NAME_CHAR = regex.compile(r"[\p{L}\p{M}\p{Nd}--\p{Lm}]", regex.VERSION1)
 #: The number of a footnote after a zero-width space; several are possible line breaks.
 _SPACED_MARK = re.compile("(?P<name>[^\\u200b]*[0-9A-Za-z])\\u200b[0-9]{1,3}\\Z")
@@ -57,8 +57,8 @@ _GLUED_LABEL = re.compile(r"/?[0-9]{5}/")
 _SOME_NAME = regex.compile(r"[\p{L}\p{N}]")
 _DIRECTIVE_BEHIND = re.compile(r"[sdi](?![0-9A-Za-z])|\(")
 _GAPS = frozenset((WRAP, " ", ODD_BLANK))
-_MARKUP = "*_~$=@+"
-_TAIL = "./-:,!"
+_MARKUP_CHARS = "*_~$=@+"
+_FINAL_PUNCTUATION = "./-:,!"
 #: A slash at the end of a URL, perhaps before final punctuation.
 _SLASH = re.compile(r"/[.:,!]*")
 _VISIBLE = re.compile("[^ \r\n\N{ZERO WIDTH SPACE}\N{WORD JOINER}]")
@@ -76,7 +76,12 @@ class MentionReader:
     """Reads one mention from its label on."""
 
     def __init__(
-        self, block: Block, offsets: OffsetMap, label: regex.Match[str], evidence: Evidence, linked: Mapping[int, Ark]
+        self,
+        block: Block,
+        offsets: OffsetMap,
+        label: regex.Match[str],
+        evidence: Evidence,
+        arks_by_link: Mapping[int, Ark],
     ) -> None:
         self._is_at_end = False
         self._block = block
@@ -97,20 +102,22 @@ class MentionReader:
         self._fragment_end = 0
         self._slash = ""
         """The final slash of a URL, which is part of the request."""
-        at = label.start()
-        self._written = (
-            WrittenResolver(None, at) if self._mapped else resolver_before(self._text, at, evidence.resolver_addresses)
+        start = label.start()
+        self._resolver = (
+            WrittenResolver(None, start)
+            if self._mapped
+            else resolver_before(self._text, start, evidence.resolver_addresses)
         )
-        self._start = self._written.start
-        self._link = block.link_at(offsets.source_offset(at))
-        self._linked = linked.get(self._link) if self._link is not None else None
+        self._start = self._resolver.start
+        self._link = block.link_at(offsets.source_offset(start))
+        self._target_ark = arks_by_link.get(self._link) if self._link is not None else None
         self._gaps = Gaps(
             self._written_label, self._builder, block, evidence, self._notes,
-            linked=self._linked, is_encoded=self._is_encoded, bracket_end=self._bracket_end(),
+            target_ark=self._target_ark, is_encoded=self._is_encoded, bracket_end=self._bracket_end(),
         )  # fmt: skip
-        if self._written.repair:
-            self._notes.note_repair(self._written.repair)
-        if self._written.repair == "blank":
+        if self._resolver.repair:
+            self._notes.note_repair(self._resolver.repair)
+        if self._resolver.repair == "blank":
             self._notes.mark_likely(Reason.SPACE_IN_HOST)
 
     def _bracket_end(self) -> int:
@@ -120,18 +127,19 @@ class MentionReader:
         return brackets.end() if brackets else 0
 
     @property
-    def ran_out(self) -> bool:
+    def reached_end(self) -> bool:
         """True if the region ended before the ARK did, so that a longer one is needed."""
-        return self._is_at_end or self._gaps.ran_out
+        return self._is_at_end or self._gaps.reached_end
 
     def read(self) -> Mention | NamespaceMention | None:
         """Return the mention at this label or a bare NAAN; None if the label is a false friend."""
         end = self._read_mapped() if self._mapped else self._read_forward(self._label.end())
-        last = max(end, self._fragment_end)
-        is_cut = len(self._text) - last < _LOOK_AHEAD
-        self._is_at_end = is_cut or not self._text[last : last + _LONGEST_BLANK].strip(" ")  # perhaps a line end
+        last_end = max(end, self._fragment_end)
+        is_near_end = len(self._text) - last_end < _LOOK_AHEAD
+        # Blanks only are perhaps a line end.
+        self._is_at_end = is_near_end or not self._text[last_end : last_end + _LONGEST_BLANK].strip(" ")
         url_goes_on = self._is_encoded and re.match(r"/\w", self._text[end : end + 2]) is not None
-        self._drop_tail()
+        self._drop_surroundings()
         naan, slash, name = self._builder.chars.partition("/")
         if not _NAAN.match(naan):
             return None
@@ -155,41 +163,41 @@ class MentionReader:
             return self._namespace(slash)
         if needs_table or may_end_in_digits(ark, self._zones.check(ark)):
             for _ in range(_MOST_ENDS):
-                longer, ark = ark, self._end_by_table(ark)
-                if ark == longer:
+                previous_ark, ark = ark, self._end_by_table(ark)
+                if ark == previous_ark:
                     break
         if _ELLIPSIS.match(self._text, self._builder.end) and self._zones.check(ark) is not CheckCharacter.PASSES:
-            shortened = self._namespace(slash) if any(map(str.isdigit, ark.name)) and self._linked is None else None
-            return replace(shortened, is_shortened=True) if shortened else None
+            namespace = self._namespace(slash) if any(map(str.isdigit, ark.name)) and self._target_ark is None else None
+            return replace(namespace, is_shortened=True) if namespace else None
         return self._mention(ark, url_goes_on=url_goes_on)
 
     # -- reading forward
 
     def _read_forward(self, pos: int) -> int:
         """Read runs of characters, gaps that the ARK continues over, and signs; return the end."""
-        text, run = self._text, _ENCODED_RUN if self._is_encoded else _RUN
-        furthest = min(len(text), pos + 2 * MOST_NAME_CHARS)
-        while pos < furthest:
-            plain = run.match(text, pos, furthest)
-            if plain:
-                end = self._gaps.end_at_dash(pos, plain.end()) if self._offsets.changes else plain.end()
+        text, chars_pattern = self._text, _ENCODED_ARK_CHARS if self._is_encoded else _ARK_CHARS
+        limit = min(len(text), pos + 2 * MOST_NAME_CHARS)
+        while pos < limit:
+            plain_chars = chars_pattern.match(text, pos, limit)
+            if plain_chars:
+                end = self._gaps.end_at_dash(pos, plain_chars.end()) if self._offsets.changes else plain_chars.end()
                 self._builder.add(text[pos:end], pos, end)
                 pos = end
-                if end < plain.end():
+                if end < plain_chars.end():
                     break
                 continue
-            if sign := sign_at(self._block, text, pos):
-                row, after = sign
+            if sign := row_at_sign(self._block, text, pos):
+                row, sign_end = sign
                 if row.effect is Effect.ENDS_BEFORE:
                     break
                 self._notes.note_repair(row.name)
             elif text[pos] in _GAPS:
-                after = pos if self._ends_with_markup() else self._end_of_gap(pos)
+                sign_end = pos if self._ends_with_markup() else self._end_of_gap(pos)
             else:
-                after = self._end_of_sign(pos)
-            if after == pos:
+                sign_end = self._end_of_sign(pos)
+            if sign_end == pos:
                 break
-            pos = after
+            pos = sign_end
         return pos
 
     def _end_of_gap(self, pos: int) -> int:
@@ -212,37 +220,37 @@ class MentionReader:
             return pos
         if char == ":" and self._label_begins(pos + width):
             return pos
-        if not self._is_part_of_ark(char, pos + width, raw=width == 1):
+        if not self._belongs_to_ark(char, pos + width, raw=width == 1):
             return pos
         self._builder.add(char, pos, pos + width)
         return pos + width
 
-    def _is_part_of_ark(self, char: str, after: int, *, raw: bool) -> bool:
-        """Return True if *char* is part of the ARK, given the text *after* it; not for plain characters of a name."""
+    def _belongs_to_ark(self, char: str, char_end: int, *, raw: bool) -> bool:
+        """Return True if *char* is part of the ARK, given the text *char_end* it; not for plain characters of a name."""
         builder = self._builder
-        following = self._text[after : after + 1]
+        next_char = self._text[char_end : char_end + 1]
         if char[0] == "%":
-            return len(char) > 1 or _DIRECTIVE_BEHIND.match(self._text, after) is not None
+            return len(char) > 1 or _DIRECTIVE_BEHIND.match(self._text, char_end) is not None
         if raw and char in ("/", "+"):  # end an encoded ARK in another URL, where "+" is a blank
-            is_label_encoded = any(end - start == 1 for chars, start, end in builder.found if chars == "/")
+            is_label_encoded = any(end - start == 1 for chars, start, end in builder.pieces if chars == "/")
             is_outer = builder.has_slashes(1) and not builder.ends_with("/") if char == "/" else self._is_encoded
             return not is_outer or is_label_encoded
-        if char == "$" or _RUN.match(char):
+        if char == "$" or _ARK_CHARS.match(char):
             return True
         if _NAME_CHAR.match(char):
-            is_other = OTHER_SCRIPT.match(char) and builder.last.isalnum()
-            return not (is_other and builder.name.isascii() and bool(builder.name))
+            is_other_script = OTHER_SCRIPT.match(char) and builder.last.isalnum()
+            return not (is_other_script and builder.name.isascii() and bool(builder.name))
         if char == ":":
-            first = self._text[after + 1 : after + 2] if following == "-" else following
-            return first.isalnum() or _WRAP_AHEAD.match(self._text, after) is not None
+            char_after_colon = self._text[char_end + 1 : char_end + 2] if next_char == "-" else next_char
+            return char_after_colon.isalnum() or _WRAP_AHEAD.match(self._text, char_end) is not None
         if char == ",":
             return builder.has_slashes(2) and (  # regions and sizes of IIIF: 0,0,100,100/!200,200 600,/0 /,600/
-                (following.isdigit() and builder.last.isdigit())
-                or (builder.ends_with("/") and _WIDTH.match(self._text, after) is not None)
-                or (following == "/" and builder.last.isdigit())
+                (next_char.isdigit() and builder.last.isdigit())
+                or (builder.ends_with("/") and _WIDTH.match(self._text, char_end) is not None)
+                or (next_char == "/" and builder.last.isdigit())
             )
         if char == "!":
-            return following.isdigit() and builder.ends_with("/")
+            return next_char.isdigit() and builder.ends_with("/")
         return False
 
     def _is_in_qualifier(self) -> bool:
@@ -253,25 +261,25 @@ class MentionReader:
     def _ends_with_markup(self) -> bool:
         """Return True if it ends with a mark of markup, doubled or opened before it: ``_see ark:/12148/btv1b84_``."""
         mark = self._builder.last
-        if not mark or mark not in _MARKUP:
+        if not mark or mark not in _MARKUP_CHARS:
             return False
         if self._builder.ends_with(2 * mark):
             return True
-        around = self._text[max(0, self._start - CONTEXT_CHARS) : self._start].rpartition(PARAGRAPH)[2]
-        return re.search(rf"(?<![\w/]){re.escape(mark)}+(?=\S|\Z)", around) is not None
+        text_before = self._text[max(0, self._start - CONTEXT_CHARS) : self._start].rpartition(PARAGRAPH)[2]
+        return re.search(rf"(?<![\w/]){re.escape(mark)}+(?=\S|\Z)", text_before) is not None
 
-    def _label_begins(self, after: int) -> bool:
+    def _label_begins(self, char_end: int) -> bool:
         """Return True if the last characters read begin another label or URL; they are then removed."""
         builder = self._builder
-        last = builder.found[-1][0] if builder.found else ""
-        leads = _LEADS_TO_LABEL.search(last)
-        if last[-3:].lower() == "ark" and builder.name[3:] and _GLUED_LABEL.match(self._text, after):
+        last_chars = builder.pieces[-1][0] if builder.pieces else ""
+        label_or_scheme = _LEADS_TO_LABEL.search(last_chars)
+        if last_chars[-3:].lower() == "ark" and builder.name[3:] and _GLUED_LABEL.match(self._text, char_end):
             builder.cut(3)
-        elif leads and (leads[0].lower() == "ark" or self._text.startswith("//", after)):
-            builder.cut(len(leads[0]))
+        elif label_or_scheme and (label_or_scheme[0].lower() == "ark" or self._text.startswith("//", char_end)):
+            builder.cut(len(label_or_scheme[0]))
         else:
             return False
-        builder.strip(_MARKUP)
+        builder.strip(_MARKUP_CHARS)
         return True
 
     def _note_query(self, pos: int) -> None:
@@ -291,67 +299,67 @@ class MentionReader:
     def _read_mapped(self) -> int:
         """Read an ARK mapped to a file name; return its end."""
         is_file_name = self._mapped == "_"
-        self._builder.found = mapped_ark(self._text, self._label.end(), is_file_name=is_file_name)
+        self._builder.pieces = mapped_ark(self._text, self._label.end(), is_file_name=is_file_name)
         self._written_label = "ark:/"
         self._notes.note_repair("file name" if is_file_name else "pairtree")
         self._notes.mark_likely(Reason.FILE_NAME)
-        return self._builder.end if self._builder.found else int(self._label.end())
+        return self._builder.end if self._builder.pieces else int(self._label.end())
 
     # -- where it ends
 
-    def _drop_tail(self) -> None:
+    def _drop_surroundings(self) -> None:
         """Drop characters of the surrounding prose: final punctuation, and markup that was opened before."""
         chars = self._builder.chars
-        name = chars.rstrip(_TAIL)
+        name = chars.rstrip(_FINAL_PUNCTUATION)
         if "/" in name and self._is_urls_slash(chars[len(name) :]):
             is_target = self._block.role is Role.LINK_TARGET
             if surplus := len(chars) - len(name) - is_target:
                 self._builder.cut(surplus)
             self._slash = "" if is_target else "/"  # in a text it may be punctuation, not a part of the ARK
             return
-        self._builder.strip(_TAIL)
+        self._builder.strip(_FINAL_PUNCTUATION)
         if self._ends_with_markup():
-            self._builder.strip(_TAIL + self._builder.last)
+            self._builder.strip(_FINAL_PUNCTUATION + self._builder.last)
 
     def _is_urls_slash(self, tail: str) -> bool:
         """Return True if *tail* begins with the final slash of a URL or link target, which is requested with it.
 
         The slash doesn't change the ARK (2023, 4.1), but some resolvers need it.
         """
-        is_url = self._written.url is not None or self._block.role is Role.LINK_TARGET
-        after = self._text[self._builder.end : self._builder.end + 1]
-        return is_url and _SLASH.fullmatch(tail) is not None and after not in ("{", "<", "[", "(", "%", "$")
+        is_url = self._resolver.url is not None or self._block.role is Role.LINK_TARGET
+        next_char = self._text[self._builder.end : self._builder.end + 1]
+        return is_url and _SLASH.fullmatch(tail) is not None and next_char not in ("{", "<", "[", "(", "%", "$")
 
-    def _marked(self) -> tuple[str, int]:
+    def _marked_text(self) -> tuple[str, int]:
         """Return the marked text of the characters read, and where they begin in it."""
-        address = (self._written.url or "") + self._written_label
+        address = (self._resolver.url or "") + self._written_label
         start = self._offsets.source_offset(self._start)
-        return marked(self._block, start, address, self._builder.chars, self._text, self._builder.end)
+        return marked_text(self._block, start, address, self._builder.chars, self._text, self._builder.end)
 
     def _is_ark_by_table(self) -> bool:
         """Return False if the table says that it is no ARK; remove a part of the qualifier that is none."""
-        text, start = self._marked()
-        while (at := no_ark_at(self._block, text, start)) is not None:
+        text, start = self._marked_text()
+        while (no_ark_start := start_of_no_ark(self._block, text, start)) is not None:
             chars = self._builder.chars
-            stem = chars[: max(0, at - start - 1)]
-            cut = max(stem.rfind("/"), stem.rfind("."))
-            if cut > chars.find("/"):
-                stem = stem[:cut]
-            elif self._linked is not None or not self._zones.confirms(ark_of(f"ark:{stem}")):
+            stem = chars[: max(0, no_ark_start - start - 1)]
+            stem_end = max(stem.rfind("/"), stem.rfind("."))
+            if stem_end > chars.find("/"):
+                stem = stem[:stem_end]
+            elif self._target_ark is not None or not self._zones.confirms(ark_of(f"ark:{stem}")):
                 return False  # the citation may be in the link's target
             if stem == chars:
                 return True
             self._builder.cut(len(chars) - len(stem))
-            text, start = self._marked()
+            text, start = self._marked_text()
         return True
 
     def _end_by_table(self, ark: Ark) -> Ark:
         """Return *ark*, ended where the first row of the table says so; note the doubts of rows before it."""
-        chars, is_whole = self._builder.chars, self._linked == ark or self._evidence.has_whole_ark(str(ark))
+        chars, is_whole = self._builder.chars, self._target_ark == ark or self._evidence.has_whole_ark(str(ark))
         fit = self._evidence.shapes.fit
-        for row, length, shorter, ends in ends_and_doubts(self._block, *self._marked(), ark, self._zones):
+        for row, length, shorter, ends in ends_and_doubts(self._block, *self._marked_text(), ark, self._zones):
             if shorter is None:
-                self._notes.mark_likely(row.reason, is_odd=length < len(chars))
+                self._notes.mark_likely(row.reason, has_other_doubt=length < len(chars))
             elif is_whole or (fit(ark) is Fit.FITS and fit(shorter) is not Fit.FITS):
                 continue
             elif not ends:
@@ -359,10 +367,10 @@ class MentionReader:
                 self._notes.note_alternative(self._written_label + chars[:length])
             else:
                 self._builder.cut(len(chars) - length)
-                self._notes.is_beyond_name |= shorter.name == ark.name or row.by_check
+                self._notes.is_beyond_name |= shorter.name == ark.name or row.needs_check
                 reason = row.reason if row.effect is Effect.ENDS_BEFORE else Reason.ATTACHED_WORD_REMOVED
                 decision = WrapDecision(False, reason, Confidence.LIKELY)
-                self._notes.note_decision(decision, otherwise=self._written_label + chars)
+                self._notes.note_decision(decision, other_form=self._written_label + chars)
                 return shorter
         return ark
 
@@ -371,19 +379,23 @@ class MentionReader:
 
         The other parts are alternatives. One zero-width space before a number is a seam, too.
         """
-        text, at, end = self._block.text, self._offsets.source_offset(self._label.start()), self._source_range()[1]
+        text, start, end = self._block.text, self._offsets.source_offset(self._label.start()), self._source_range()[1]
         seams = self._block.seams if self._block.page is None else ()
-        seams = seams[bisect_right(seams, at) : bisect_left(seams, end)]
-        if mark := _SPACED_MARK.match(text, at, end):
-            seams = (*seams, mark.end("name"))
+        seams = seams[bisect_right(seams, start) : bisect_left(seams, end)]
+        if spaced_mark := _SPACED_MARK.match(text, start, end):
+            seams = (*seams, spaced_mark.end("name"))
             self._notes.decisions.append(WrapDecision(True, Reason.SPACE_IN_NAME, Confidence.LIKELY))
         for seam in seams:
-            part = ark_of(text[at:seam])
-            if part is not None and self._zones.check(ark) is CheckCharacter.FAILS and self._zones.confirms(part):
+            part_ark = ark_of(text[start:seam])
+            if (
+                part_ark is not None
+                and self._zones.check(ark) is CheckCharacter.FAILS
+                and self._zones.confirms(part_ark)
+            ):
                 while self._offsets.source_end(self._builder.end) > seam:
                     self._builder.cut(1)
-                return part
-            self._notes.note_alternative(text[at:seam])
+                return part_ark
+            self._notes.note_alternative(text[start:seam])
         return ark
 
     # -- the result
@@ -392,17 +404,17 @@ class MentionReader:
         if not slash and not self._label["slashes"] and self._block.role is not Role.TEXT:
             return None
         start, end = self._source_range()
-        shown = min(end, start + CONTEXT_CHARS) if is_overlong else end
-        text, context = self._block.text[start:shown], self._block.context(start, shown)
+        shown_end = min(end, start + CONTEXT_CHARS) if is_overlong else end
+        text, context = self._block.text[start:shown_end], self._block.context(start, shown_end)
         return NamespaceMention(text, (start, end), context, is_overlong=is_overlong)
 
     def _mention(self, ark: Ark, *, url_goes_on: bool) -> Mention:
         block, notes = self._block, self._notes
         start, end = self._source_range()
-        label = self._label[0]
+        label_text = self._label[0]
         for repair, is_made in (
-            ("line wrap", WRAP in label),
-            ("blank in the label", " " in label or ODD_BLANK in label),
+            ("line wrap", WRAP in label_text),
+            ("blank in the label", " " in label_text or ODD_BLANK in label_text),
             ("percent-encoding", self._is_encoded),
         ):
             if is_made:
@@ -412,14 +424,14 @@ class MentionReader:
                 notes.note_repair(repair)
         self._note_form(ark, start, end)
         self._note_surroundings(ark, start, end)
-        confidence, reason = confidence_in(ark, notes, self._evidence, block, self._linked)
+        confidence, reason = confidence_in(ark, notes, self._evidence, block, self._target_ark)
         is_open = confidence is not Confidence.CERTAIN or reason is notes.reason
         return Mention(
             ark=ark,
             as_written=block.text[start:end],
             spans=self._builder.spans(self._start, self._label.end()),
-            repaired=(self._written.url or "") + self._written_label + self._builder.chars + self._slash,
-            resolver=self._written.url,
+            repaired=(self._resolver.url or "") + self._written_label + self._builder.chars + self._slash,
+            resolver=self._resolver.url,
             inflection=self._inflection,
             role=block.role,
             page=block.page_at(start),
@@ -428,7 +440,7 @@ class MentionReader:
             repairs=tuple(notes.repairs),
             confidence=confidence,
             reason=reason,
-            alternatives=tuple(form for other, form in notes.alternatives.items() if other != ark and is_open),
+            alternatives=tuple(form for other_ark, form in notes.alternatives.items() if other_ark != ark and is_open),
             fragment=self._fragment,
             link=self._link,
             remarks=(Remark.URL_GOES_ON,) if url_goes_on else (),
@@ -437,16 +449,16 @@ class MentionReader:
     def _note_form(self, ark: Ark, start: int, end: int) -> None:
         """Note doubts about the form of the ARK that no row of the table describes."""
         block, notes = self._block, self._notes
-        label = self._label[0]
-        if not self._label["slashes"] and label[-1] in _GAPS:
+        label_text = self._label[0]
+        if not self._label["slashes"] and label_text[-1] in _GAPS:
             notes.mark_likely(Reason.SPACE_AFTER_LABEL)
-        near = max(0, start - CONTEXT_CHARS), end + CONTEXT_CHARS
-        if self._is_on_page() and RIGHT_TO_LEFT.search(block.text, *near):
+        near_range = max(0, start - CONTEXT_CHARS), end + CONTEXT_CHARS
+        if self._is_on_page() and RIGHT_TO_LEFT.search(block.text, *near_range):
             notes.mark_likely(Reason.RIGHT_TO_LEFT_PAGE)
-        meant = Ark(ark.naan, LETTER_FOR_ZERO.sub("0", ark.name), ark.qualifier)
-        if meant != ark and self._zones.check(meant) is self._zones.check(ark) is CheckCharacter.PASSES:
+        zero_ark = Ark(ark.naan, LETTER_FOR_ZERO.sub("0", ark.name), ark.qualifier)
+        if zero_ark != ark and self._zones.check(zero_ark) is self._zones.check(ark) is CheckCharacter.PASSES:
             notes.mark_likely(Reason.LETTER_FOR_ZERO)
-            notes.note_alternative(str(meant))
+            notes.note_alternative(str(zero_ark))
         if self._written_label.isupper() and (ark.name + ark.qualifier).isupper():  # names are case-sensitive
             notes.mark_likely(Reason.ALL_CAPITALS)
             notes.note_alternative(str(ark).lower())
@@ -455,7 +467,7 @@ class MentionReader:
         """Note doubts because of the page, the unit or the link that it is in, its check character and its resolver."""
         block, notes = self._block, self._notes
         seams = block.seams
-        for reason, is_true in (
+        for reason, is_doubtful in (
             (
                 Reason.GAPS_ON_PAGE,
                 bisect_left(seams, start) < bisect_right(seams, end + 1),
@@ -463,16 +475,16 @@ class MentionReader:
             (Reason.RECOGNIZED_TEXT, block.is_recognized),
             (Reason.ENDS_AT_PAGE_END, self._is_on_page() and not _VISIBLE.search(block.text, end)),
             (Reason.ENDS_AT_UNIT_END, self._may_go_on_elsewhere(end)),
-            (Reason.LINK_TARGET_LONGER, self._linked is not None and is_cut_from(ark, self._linked)),
+            (Reason.LINK_TARGET_LONGER, self._target_ark is not None and is_cut_from(ark, self._target_ark)),
         ):
-            if is_true:
-                notes.mark_likely(reason, is_odd=False)
+            if is_doubtful:
+                notes.mark_likely(reason, has_other_doubt=False)
                 notes.is_beyond_name |= bool(ark.qualifier)
-        if "page break" in notes.repairs or any(start < at < end for at in block.page_breaks):
-            notes.mark_likely(Reason.CONTINUES_ON_NEXT_PAGE, is_odd=False)
+        if "page break" in notes.repairs or any(start < page_break < end for page_break in block.page_breaks):
+            notes.mark_likely(Reason.CONTINUES_ON_NEXT_PAGE, has_other_doubt=False)
         if self._zones.check(ark) is CheckCharacter.FAILS:
             notes.mark_likely(Reason.CHECK_CHARACTER_FAILS)
-        if self._written.is_doubtful:
+        if self._resolver.is_doubtful:
             notes.mark_likely(Reason.LINE_END_IN_RESOLVER)
 
     def _is_on_page(self) -> bool:
@@ -485,5 +497,5 @@ class MentionReader:
         return may_be_rest(following) or (self._block.role is Role.TEXT and may_go_on_below(self._block.text, end))
 
     def _source_range(self) -> tuple[int, int]:
-        last = self._builder.end if self._builder.found else self._label.end()
-        return self._offsets.source_offset(self._start), self._offsets.source_end(last)
+        end = self._builder.end if self._builder.pieces else self._label.end()
+        return self._offsets.source_offset(self._start), self._offsets.source_end(end)

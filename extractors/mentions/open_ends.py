@@ -19,8 +19,8 @@ _LINE_BREAK = re.compile(rf"[\r\n]+|{LINE_END_HYPHEN}")
 _INVISIBLE = re.compile("[\N{ZERO WIDTH SPACE}\N{WORD JOINER}\N{ZERO WIDTH NON-JOINER}]+")
 _HYPHENS = "-\N{HYPHEN}\N{SOFT HYPHEN}"
 _LABEL_OR_SCHEME = re.compile(r"https?:|ark:", re.IGNORECASE)
-_BEGUN = re.compile(r"https?:|ark:|\A:/", re.IGNORECASE)  # French: a space before the colon
-_LABEL_BEGUN = re.compile(r"(?:\A|[\W_])(a|ar|ark|h|ht|htt|http|https)\Z", re.IGNORECASE)
+_BEGUN_LABEL_OR_SCHEME = re.compile(r"https?:|ark:|\A:/", re.IGNORECASE)  # French: a space before the colon
+_BEGINNING_OF_LABEL = re.compile(r"(?:\A|[\W_])(a|ar|ark|h|ht|htt|http|https)\Z", re.IGNORECASE)
 _COLON_OR_BEGIN = re.compile(
     rf":|(?<![^\W_])(?:a|ar|ark|h|ht|htt|https?)-?\s*(?:[\r\n{LINE_END_HYPHEN}]|\Z)", re.IGNORECASE
 )
@@ -35,40 +35,40 @@ def is_open(text: str) -> bool:
     >>> is_open("see https:"), is_open("see ark:/12345/\r\nx5"), is_open("see ark:/12345/x5 and")
     (True, True, False)
     """
-    return _is_open(_last_word(_lines(text)))
+    return _is_open(_last_word(_last_lines(text)))
 
 
-def open_lines(page: str) -> list[int]:
-    r"""Return how many lines before its end the text of a *page* may end openly, before a running foot.
+def lines_after_open_ends(page_text: str) -> list[int]:
+    r"""Return how many lines before its end the text of a *page_text* may end openly, before a running foot.
 
-    >>> open_lines("see ark:/12345/\r\n12\r\nin press")
+    >>> lines_after_open_ends("see ark:/12345/\r\n12\r\nin press")
     [1, 2]
     """
-    if not _COLON_OR_BEGIN.search(page, max(0, len(page) - _TAIL_CHARS)):
+    if not _COLON_OR_BEGIN.search(page_text, max(0, len(page_text) - _TAIL_CHARS)):
         return []
-    lines = _lines(page)
-    counts = range(min(_LAST_LINES, len(lines)))
-    return [after for after in counts if _is_open(_last_word(lines[: len(lines) - after]))]
+    lines = _last_lines(page_text)
+    line_counts = range(min(_LAST_LINES, len(lines)))
+    return [line_count for line_count in line_counts if _is_open(_last_word(lines[: len(lines) - line_count]))]
 
 
-def may_continue(text: str, following: str) -> bool:
-    """Return True if *following* may continue the open end of *text*; the beginning of a label must be completed there.
+def may_continue(text: str, following_text: str) -> bool:
+    """Return True if *following_text* may continue the open end of *text*; the beginning of a label must be completed there.
 
     >>> may_continue("see ar", "k:/12345/x5"), may_continue("is a", "word"), may_continue("ark:/12345/x", "word")
     (True, False, True)
     """
-    word = _last_word(_lines(text))
-    begun = _LABEL_BEGUN.search(word)
-    if begun is None or _BEGUN.search(word):
-        return bool(following)
-    return _LABEL_OR_SCHEME.match(begun[1] + "".join(_lines(following[:_HEAD_CHARS]))) is not None
+    word = _last_word(_last_lines(text))
+    beginning = _BEGINNING_OF_LABEL.search(word)
+    if beginning is None or _BEGUN_LABEL_OR_SCHEME.search(word):
+        return bool(following_text)
+    return _LABEL_OR_SCHEME.match(beginning[1] + "".join(_last_lines(following_text[:_HEAD_CHARS]))) is not None
 
 
 def _is_open(word: str) -> bool:
-    return _BEGUN.search(word) is not None or _LABEL_BEGUN.search(word) is not None
+    return _BEGUN_LABEL_OR_SCHEME.search(word) is not None or _BEGINNING_OF_LABEL.search(word) is not None
 
 
-def _lines(text: str) -> list[str]:
+def _last_lines(text: str) -> list[str]:
     """Return the last lines of a text, without invisible characters and hyphens at line ends."""
     visible = _INVISIBLE.sub("", text[-_TAIL_CHARS:])
     return [line.rstrip().rstrip(_HYPHENS) for line in _LINE_BREAK.split(visible.rstrip())]
@@ -146,46 +146,46 @@ def interruptions_in(text: str) -> Mapping[int, int]:
     >>> [text[start:end] for start, end in interruptions_in(text).items()]
     ['\n\n- 12 -\n\n']
     """
-    found: dict[int, int] = {}
-    done = 0
+    interruptions: dict[int, int] = {}
+    read_end = 0
     for sign in label_signs(text):
-        if sign < done:
+        if sign < read_end:
             continue
-        floor = max(0, sign - _TAIL_CHARS)
-        line_start = max(text.rfind("\n", floor, sign), text.rfind("\f", floor, sign)) + 1
+        earliest = max(0, sign - _TAIL_CHARS)
+        line_start = max(text.rfind("\n", earliest, sign), text.rfind("\f", earliest, sign)) + 1
         is_first_word = text.find(" ", line_start + GUTTER_CHARS, sign) < 0
         if is_first_word and not _ARK_ABOVE.search(text, max(0, line_start - _TAIL_CHARS), line_start):
-            before = text[max(0, line_start - _TAIL_CHARS) : line_start]
-            for word in _OPEN_WORD.finditer(before):
-                found |= _interruption_at(text, line_start - len(before) + word.end())
-        rest = _REST_OF_LINE.match(text, sign)
+            text_before = text[max(0, line_start - _TAIL_CHARS) : line_start]
+            for open_word in _OPEN_WORD.finditer(text_before):
+                interruptions |= _interruption_after(text, line_start - len(text_before) + open_word.end())
+        rest_of_line = _REST_OF_LINE.match(text, sign)
         for _ in range(_MOST_LINES_OF_NAME):
-            if rest is None or _LABEL_OR_SCHEME.match(text, rest.end()):
+            if rest_of_line is None or _LABEL_OR_SCHEME.match(text, rest_of_line.end()):
                 break
-            done = rest.end("word")
-            interruption = _interruption_at(text, done)
-            found |= interruption
-            rest = _REST_OF_LINE.match(text, next(iter(interruption.values()), rest.end()))
-    return found
+            read_end = rest_of_line.end("word")
+            interruption = _interruption_after(text, read_end)
+            interruptions |= interruption
+            rest_of_line = _REST_OF_LINE.match(text, next(iter(interruption.values()), rest_of_line.end()))
+    return interruptions
 
 
-def may_go_on_below(text: str, end: int) -> bool:
-    r"""Return True if an ARK that ends at *end*, with its paragraph, may continue in the next one, or on the next page.
+def may_go_on_below(text: str, ark_end: int) -> bool:
+    r"""Return True if an ARK that ends at *ark_end*, with its paragraph, may continue in the next one, or on the next page.
 
     >>> may_go_on_below("ark:/67531/metadc107\n\n835b maps", 20), may_go_on_below("ark:/67531/metadc107\n\nMaps", 20)
     (True, False)
     >>> may_go_on_below("ark:/67531/metadc107\n\nA running head\n\n835b maps", 20)
     True
     """
-    if not _EMPTY_LINE.match(text, end):
+    if not _EMPTY_LINE.match(text, ark_end):
         return False
-    lines = islice(_NEXT_LINE.finditer(text, end), 2)
-    below = next(lines)
-    is_alone = _EMPTY_LINE.match(text, below.end()) and len(below["line"]) <= _LONGEST_HEAD
-    return may_be_rest(below["line"]) or (bool(is_alone) and any(may_be_rest(line["line"]) for line in lines))
+    lines = islice(_NEXT_LINE.finditer(text, ark_end), 2)
+    next_line = next(lines)
+    is_alone = _EMPTY_LINE.match(text, next_line.end()) and len(next_line["line"]) <= _LONGEST_HEAD
+    return may_be_rest(next_line["line"]) or (bool(is_alone) and any(may_be_rest(line["line"]) for line in lines))
 
 
-def _interruption_at(text: str, line_end: int) -> dict[int, int]:
+def _interruption_after(text: str, line_end: int) -> dict[int, int]:
     """Return start and end of the interruption at *line_end*; empty if there is none, or no name continues after it."""
     is_page_break = text[line_end - 1 : line_end] in _HYPHENS and _EMPTY_LINE.match(text, line_end) is not None
     is_below_foot = False
@@ -194,14 +194,14 @@ def _interruption_at(text: str, line_end: int) -> dict[int, int]:
         if _is_page_line(text, line_end, line, is_below_foot=is_below_foot):
             is_page_break = is_below_foot = True
             continue
-        end = line.start("line")
-        number = LINE_NUMBER.match(text, end)
+        rest_start = line.start("line")
+        number = LINE_NUMBER.match(text, rest_start)
         if number and is_numbered(text, line.start("breaks")):
-            end = number.end()
+            rest_start = number.end()
         elif not is_page_break:
             break
-        may_go_on = _may_go_on(text, line_end, text[end : end + _TAIL_CHARS], is_page_break=is_page_break)
-        return {_BLANKS.match(text, line_end).end(): end} if may_go_on else {}  # type: ignore[union-attr]
+        may_go_on = _may_go_on(text, line_end, text[rest_start : rest_start + _TAIL_CHARS], is_page_break=is_page_break)
+        return {_BLANKS.match(text, line_end).end(): rest_start} if may_go_on else {}  # type: ignore[union-attr]
     return {}
 
 
@@ -210,19 +210,21 @@ def _is_page_line(text: str, line_end: int, line: re.Match[str], *, is_below_foo
 
     *is_below_foot* is True if the line above it is such a line. Then a line with an empty line below it is a head.
     """
-    shown = line["line"].strip()
-    if _PAGE_LINE.fullmatch(shown):
+    line_text = line["line"].strip()
+    if _PAGE_LINE.fullmatch(line_text):
         return True
-    if _PAGE_NUMBER.fullmatch(shown):
+    if _PAGE_NUMBER.fullmatch(line_text):
         return bool(_EMPTY_LINE.match(text, line.start()) or _EMPTY_LINE.match(text, line.end()))
-    is_head = 0 < len(shown) <= _LONGEST_HEAD and not _LABEL_OR_SCHEME.search(shown)
-    if not is_head or _may_go_on(text, line_end, shown):
+    is_head = 0 < len(line_text) <= _LONGEST_HEAD and not _LABEL_OR_SCHEME.search(line_text)
+    if not is_head or _may_go_on(text, line_end, line_text):
         return False
     if "\f" in line["breaks"] or (is_below_foot and _EMPTY_LINE.match(text, line.end())):
         return True
-    below = islice(_NEXT_LINE.finditer(text, line.end()), _MOST_HEADS)
-    form = _form_of_line(shown)
-    if not _SEVERAL_LETTERS.match(form) or not any(_may_go_on(text, line_end, other["line"]) for other in below):
+    lines_below = islice(_NEXT_LINE.finditer(text, line.end()), _MOST_HEADS)
+    form = _form_of_line(line_text)
+    if not _SEVERAL_LETTERS.match(form) or not any(
+        _may_go_on(text, line_end, lower_line["line"]) for lower_line in lines_below
+    ):
         return False
     return _line_forms(text)[form] > 1
 
@@ -237,13 +239,13 @@ def _form_of_line(line: str) -> str:
     return _DIGITS.sub("#", line.strip())
 
 
-def _may_go_on(text: str, line_end: int, following: str, *, is_page_break: bool = True) -> bool:
-    """Return True if *following* may be the rest of the URL or ARK at the end of the line that ends at *line_end*."""
-    before = text[max(0, line_end - _TAIL_CHARS) : line_end]
-    word = _last_word(_lines(before))
-    if naan := _NAAN_AT_END.search(word):
-        rest = _REST_OF_NAAN.match(following)
-        return rest is not None and len(naan[1] + rest[1]) == _NAAN_CHARS
+def _may_go_on(text: str, line_end: int, following_text: str, *, is_page_break: bool = True) -> bool:
+    """Return True if *following_text* may be the rest of the URL or ARK at the end of the line that ends at *line_end*."""
+    text_before = text[max(0, line_end - _TAIL_CHARS) : line_end]
+    word = _last_word(_last_lines(text_before))
+    if naan_match := _NAAN_AT_END.search(word):
+        rest_of_naan = _REST_OF_NAAN.match(following_text)
+        return rest_of_naan is not None and len(naan_match[1] + rest_of_naan[1]) == _NAAN_CHARS
     if _LABEL.search(word):
-        return may_be_rest(following) or (is_page_break and _NUMBER.match(following) is not None)
-    return _is_open(word) and may_continue(before, following) and ":" in following.split(" ", 1)[0]
+        return may_be_rest(following_text) or (is_page_break and _NUMBER.match(following_text) is not None)
+    return _is_open(word) and may_continue(text_before, following_text) and ":" in following_text.split(" ", 1)[0]

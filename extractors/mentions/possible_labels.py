@@ -33,7 +33,7 @@ def _word(gap: str) -> str:
 #: Typesetting and escapes between the letters: blanks, marks, hyphens, invisible characters; never many.
 _BETWEEN = r"[^\p{L}\p{N}<>&:;,!?/|=@\#()\[\]{}\"]"
 _GAP = rf"{_BETWEEN}{{0,8}}?"
-_NO_LETTERS = frozenset("/ :(\"'\n")
+_BEFORE_ARK = frozenset("/ :(\"'\n")
 #: A quick test: without one of these there is no label, and `re` finds them several times faster.
 _ANY_SIGN = re.compile("[:+_%&\\\\\N{FULLWIDTH COLON}]")
 _LABEL = regex.compile(
@@ -65,7 +65,7 @@ _ANY_SIGN_HERE = re.compile("|".join(pattern.pattern for _, pattern in _SIGNS))
 _LONGEST_SIGN = max(len(sign) for sign, _ in _SIGNS)
 _AFTER_O = re.compile(r":(?<=[oO]:)(?=[aA<%&\\\uFF21\uFF41])")
 #: A superset of the text between the word and its sign.
-_RUN = regex.compile(rf"(?: <[^<>]*+> | {_BETWEEN} | &\#[0-9]++; | / )*+", regex.VERBOSE)
+_TEXT_BEFORE_SIGN = regex.compile(rf"(?: <[^<>]*+> | {_BETWEEN} | &\#[0-9]++; | / )*+", regex.VERBOSE)
 #: The k in each of its spellings, unless its neighbours rule it out: the next character can't be in a label; the one
 #: before is neither an r nor possible in a gap; there is no a before the r ("work"); a letter that ends no escape is
 #: before "ar" ("mark"). `re` skips from one to the next.
@@ -86,47 +86,47 @@ def may_hold_ark(value: str) -> bool:
     >>> may_hold_ark("https://n2t.net/ark%3A/12148/btv1b8"), may_hold_ark("dark:text-white")
     (True, False)
     """
-    plain = value.find("ark:")
-    if plain == 0 or (plain > 0 and value[plain - 1] in _NO_LETTERS):
+    label_start = value.find("ark:")
+    if label_start == 0 or (label_start > 0 and value[label_start - 1] in _BEFORE_ARK):
         return True
     return _ANY_SIGN.search(value) is not None and _LABEL.search(value) is not None
 
 
-def label_places(markup: str) -> list[int]:
+def label_sign_offsets(markup: str) -> list[int]:
     """Return the offsets in well-formed *markup*, in order, of the signs of possible labels, however tags split them.
 
-    >>> label_places('<p>bookmark: no; <b>ar<wbr/>k</b>: yes</p>')
+    >>> label_sign_offsets('<p>bookmark: no; <b>ar<wbr/>k</b>: yes</p>')
     [33]
     """
-    places = {found.start() for found in _AFTER_O.finditer(markup) if _AFTER_SIGN.match(markup, found.start())}
-    for end in ends_of_ark(markup):
-        places.update(at for at in _signs_behind(markup, end) if _BEFORE_SIGN.match(markup, at))
-    return sorted(places)
+    offsets = {colon.start() for colon in _AFTER_O.finditer(markup) if _AFTER_SIGN.match(markup, colon.start())}
+    for end in word_ends(markup):
+        offsets.update(offset for offset in _sign_offsets_after(markup, end) if _BEFORE_SIGN.match(markup, offset))
+    return sorted(offsets)
 
 
-def ends_of_ark(markup: str) -> Iterator[int]:
+def word_ends(markup: str) -> Iterator[int]:
     """Yield the offset after each letter that may end the word of a label; most pages without an ARK have none.
 
-    >>> list(ends_of_ark("a mark: dark, ARK (the k), {k: 1}, work/"))
+    >>> list(word_ends("a mark: dark, ARK (the k), {k: 1}, work/"))
     [17]
     """
     for letter, pattern in _LAST_LETTERS:
         if letter in markup:
-            yield from (found.end() for found in pattern.finditer(markup))
+            yield from (letter_match.end() for letter_match in pattern.finditer(markup))
 
 
-def _signs_behind(markup: str, end: int) -> Iterator[int]:
-    """Yield the offsets of the signs with only tags and marks between them and the word that ends at *end*."""
-    between = _RUN.match(markup, end)
-    last = between.end() if between is not None else end
-    if last == end:  # the usual case
-        if _ANY_SIGN_HERE.match(markup, end):
-            yield end
+def _sign_offsets_after(markup: str, word_end: int) -> Iterator[int]:
+    """Yield the offsets of the signs with only tags and marks between them and the word that ends at *word_end*."""
+    gap = _TEXT_BEFORE_SIGN.match(markup, word_end)
+    gap_end = gap.end() if gap is not None else word_end
+    if gap_end == word_end:  # the usual case
+        if _ANY_SIGN_HERE.match(markup, word_end):
+            yield word_end
         return
-    near = markup[end : last + _LONGEST_SIGN]
+    near_text = markup[word_end : gap_end + _LONGEST_SIGN]
     for sign, pattern in _SIGNS:
-        if sign in near:
-            yield from filter(partial(pattern.match, markup), sign_offsets(markup, sign, end, last + len(sign)))
+        if sign in near_text:
+            yield from filter(partial(pattern.match, markup), sign_offsets(markup, sign, word_end, gap_end + len(sign)))
 
 
 _NAAN_AND_NAME = re.compile(r"/?(?P<compact>[0-9a-z]{5,16}/[0-9A-Za-z]\S*)", re.ASCII)
@@ -138,17 +138,17 @@ def with_label(value: str) -> str | None:
     >>> with_label("12148/btv1b8449691v"), with_label("https://n2t.net/ark:/12148/btv1b8449691v")
     ('ark:12148/btv1b8449691v', None)
     """
-    compact = _NAAN_AND_NAME.fullmatch(value.strip())
-    return f"ark:{compact['compact']}" if compact else None
+    match = _NAAN_AND_NAME.fullmatch(value.strip())
+    return f"ark:{match['compact']}" if match else None
 
 
 # Pages that certainly cite no ARK, recognized without parsing, which would be most of the work: in a web archive, few
 # pages hold an ARK. The test is wider than any label: an a, r and k in any spelling, with tags, references and marks in
 # between, before a possible sign. In any doubt the page is read.
 
-_BEHIND = regex.compile(rf"(?: <[^<>]*+> | {_BETWEEN} | / )*+ (?: [:&<] | 3A_ )?", regex.VERBOSE)
-_BEFORE = regex.compile(rf"(?r)(?: <[^<>]*> | {_BETWEEN} )*", regex.VERBOSE)
-_MOST_BEFORE = 2000
+_TEXT_AFTER_WORD = regex.compile(rf"(?: <[^<>]*+> | {_BETWEEN} | / )*+ (?: [:&<] | 3A_ )?", regex.VERBOSE)
+_TEXT_BETWEEN_LETTERS = regex.compile(rf"(?r)(?: <[^<>]*> | {_BETWEEN} )*", regex.VERBOSE)
+_MOST_BETWEEN_LETTERS = 2000
 _ANY_TAG = re.compile("<[^<>]*>")
 _MAY_BE_SIGN = re.compile(r"[:+_%\\&/<\N{FULLWIDTH COLON}]")
 #: Tags whose content is invisible, or which have no element, so that their end is uncertain.
@@ -159,14 +159,14 @@ _LETTERS_A = frozenset("aA\uff21\uff411")
 _LETTERS_R = frozenset("rR\uff32\uff522")
 _LETTERS_K = frozenset("kK\uff2b\uff4b\N{KELVIN SIGN}")
 #: Characters near a word that may hide its beginning: escapes, and markup that a parser removes.
-_HIDING = frozenset("%\\<>&;")
+_HIDING_CHARS = frozenset("%\\<>&;")
 _ESCAPE_CHARS = 12
 _LONGEST_NAME = 300
 #: The end of an ARK that another may be glued to: ``12148/x5aark:/12148/x6``.
 _GLUED = re.compile(r"[0-9]/[^\s/]*\Z")
 #: The end of markup that a parser removes, which may contain blanks and tags; the words on both sides may touch.
 _HIDDEN = re.compile(r"""(?:--!?|[?\]"'])>(?:[^\s/<]|<[^<>]*>)*\Z""")
-_OF_AN_ESCAPE = frozenset("bB")
+_LAST_OF_ESCAPE = frozenset("bB")
 
 
 def holds_no_label_in_markup(source: str) -> bool:
@@ -182,51 +182,53 @@ def holds_no_label_in_markup(source: str) -> bool:
         return False
     if "&" in source:
         source = unescape(source)
-    return not any(_may_be_label(source, end) for end in ends_of_ark(source))
+    return not any(_may_be_label(source, end) for end in word_ends(source))
 
 
-def _may_be_label(source: str, end: int) -> bool:
-    """Return True if the letter before *end*, a k in some spelling, may end the word of a label."""
-    after = _BEHIND.match(source, end)
-    behind = after[0] if after is not None else ""
-    if not _MAY_BE_SIGN.search(_ANY_TAG.sub("", behind)) and not _is_unsure(behind):
+def _may_be_label(source: str, word_end: int) -> bool:
+    """Return True if the letter before *word_end*, a k in some spelling, may end the word of a label."""
+    match = _TEXT_AFTER_WORD.match(source, word_end)
+    text_after = match[0] if match is not None else ""
+    if not _MAY_BE_SIGN.search(_ANY_TAG.sub("", text_after)) and not _is_unsure(text_after):
         return False
-    if source[end - 1] in _OF_AN_ESCAPE or _WORD_BEFORE.match(source, end):
+    if source[word_end - 1] in _LAST_OF_ESCAPE or _WORD_BEFORE.match(source, word_end):
         return True
-    if _WORD_AR.match(source, end):  # "dark:"
-        first = end - 3
-        near = source[max(0, first - _ESCAPE_CHARS) : first]
-        return _is_glued(source, first) or near[-1:] in _LETTERS_K or not _HIDING.isdisjoint(near)
-    return _may_follow_ar(source, end - 1)
+    if _WORD_AR.match(source, word_end):  # "dark:"
+        start = word_end - 3
+        near_text = source[max(0, start - _ESCAPE_CHARS) : start]
+        return _is_glued(source, start) or near_text[-1:] in _LETTERS_K or not _HIDING_CHARS.isdisjoint(near_text)
+    return _may_follow_ar(source, word_end - 1)
 
 
-def _is_glued(source: str, first: int) -> bool:
-    """Return True if the word at *first* may be glued to an ARK, ignoring tags.
+def _is_glued(source: str, word_start: int) -> bool:
+    """Return True if the word at *word_start* may be glued to an ARK, ignoring tags.
 
     >>> _is_glued("12148/x<i>5</i>dark:/", 15), _is_glued("12148/x5 dark:/", 10)
     (True, False)
     """
-    near = source[max(0, first - _LONGEST_NAME) : first]
-    hidden = _HIDDEN.search(near)
-    return hidden is not None or _GLUED.search(_ANY_TAG.sub("", near)) is not None
+    near_text = source[max(0, word_start - _LONGEST_NAME) : word_start]
+    hidden_end = _HIDDEN.search(near_text)
+    return hidden_end is not None or _GLUED.search(_ANY_TAG.sub("", near_text)) is not None
 
 
-def _may_follow_ar(source: str, at: int) -> bool:
-    """Return True if the k at *at* may follow an a and an r, with tags or marks in between."""
-    before = source[at - 1 : at]
+def _may_follow_ar(source: str, end: int) -> bool:
+    """Return True if the k at *end* may follow an a and an r, with tags or marks in between."""
+    before = source[end - 1 : end]
     if before == "2":
-        return source[at - 2 : at - 1] in ("5", "7")  # the end of an escaped r
-    return _may_follow(source, at - 1, _LETTERS_A) if before in _LETTERS_R else _may_follow(source, at, _LETTERS_R)
+        return source[end - 2 : end - 1] in ("5", "7")  # the end of an escaped r
+    return (
+        _may_be_after(source, end - 1, _LETTERS_A) if before in _LETTERS_R else _may_be_after(source, end, _LETTERS_R)
+    )
 
 
-def _may_follow(source: str, at: int, letters: frozenset[str]) -> bool:
-    """Return True if one of *letters* may be the last before *at*, ignoring tags and marks."""
-    if source[at - 1 : at].isalnum():
-        return source[at - 1] in letters
-    start = max(0, at - _MOST_BEFORE)
-    before = _BEFORE.match(source, start, at)
-    between = before[0] if before is not None else ""
-    first = at - len(between)
+def _may_be_after(source: str, offset: int, letters: frozenset[str]) -> bool:
+    """Return True if one of *letters* may be the last before *offset*, ignoring tags and marks."""
+    if source[offset - 1 : offset].isalnum():
+        return source[offset - 1] in letters
+    start = max(0, offset - _MOST_BETWEEN_LETTERS)
+    match = _TEXT_BETWEEN_LETTERS.match(source, start, offset)
+    between = match[0] if match is not None else ""
+    first = offset - len(between)
     if _is_unsure(between) or first == start > 0 or source[first - 1 : first] in (*letters, ">"):
         return True
     return "<" in between and source.rfind("<", start, first) > source.rfind(">", start, first)  # within another tag

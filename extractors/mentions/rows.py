@@ -72,13 +72,13 @@ ALL_COLUMNS = ("document", *(column.name for column in MENTION_COLUMNS))
 MAIN_COLUMNS = ("document", "page", "ark", "repaired", "repairs", "confidence", "check")
 
 
-def mention_row(document: str, mention: Mention) -> dict[str, Any]:
+def mention_row(document_name: str, mention: Mention) -> dict[str, Any]:
     """Return the row of one mention in the document of this name."""
-    values = {column.name: _plain(getattr(mention, column.field)) for column in MENTION_COLUMNS}
-    return {"document": document, **values}
+    values = {column.name: _plain_value(getattr(mention, column.field)) for column in MENTION_COLUMNS}
+    return {"document": document_name, **values}
 
 
-def _plain(value: Any) -> Any:
+def _plain_value(value: Any) -> Any:
     match value:
         case Ark():
             return str(value)
@@ -87,5 +87,5 @@ def _plain(value: Any) -> Any:
         case Enum():
             return value.value
         case tuple():
-            return [_plain(part) for part in value]
+            return [_plain_value(part) for part in value]
     return value

@@ -16,7 +16,7 @@ from itertools import islice
 from lxml import etree
 from w3lib.encoding import html_body_declared_encoding
 
-from extractors.mentions.possible_labels import holds_no_label_in_markup, label_places, may_hold_ark
+from extractors.mentions.possible_labels import holds_no_label_in_markup, label_sign_offsets, may_hold_ark
 from extractors.model.budget import as_time_allows
 from extractors.model.decoding import text_of, whole_characters
 from extractors.model.documents import Block, Finding, Reading, Role
@@ -190,7 +190,7 @@ def script_blocks(source: str, media_type: str) -> Iterator[Block]:
     >>> [block.text for block in script_blocks(r'let a = "\x61rk:\/12148/x5", b = "c";', "")]
     ['ark:/12148/x5']
     """
-    if not label_places(source):
+    if not label_sign_offsets(source):
         return
     script_type = media_type.partition(";")[0].strip().lower()
     values = _literals(source)
@@ -223,7 +223,7 @@ def _literals(source: str) -> Iterator[str]:
     may differ: any quote ends an ARK.
     """
     read_to = 0
-    for label_offset in as_time_allows(label_places(source), "label"):
+    for label_offset in as_time_allows(label_sign_offsets(source), "label"):
         if label_offset < read_to:
             continue
         first_offset = max(read_to, label_offset - _REACH_CHARS)

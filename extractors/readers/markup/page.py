@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from extractors.mentions.possible_labels import label_places, may_hold_ark
+from extractors.mentions.possible_labels import label_sign_offsets, may_hold_ark
 from extractors.model.budget import as_time_allows
 from extractors.model.documents import Block, Role
 from extractors.model.urls import refresh_target
@@ -85,7 +85,7 @@ class MarkupPage:
     def blocks(self) -> list[Block]:
         """Return all texts and values that may hold an ARK, in page order; targets of links come before their text."""
         read_to = 0
-        for label_offset in as_time_allows(label_places(self.markup), "label"):
+        for label_offset in as_time_allows(label_sign_offsets(self.markup), "label"):
             if label_offset < read_to:
                 continue
             tag = self._separating_tag_before(label_offset)

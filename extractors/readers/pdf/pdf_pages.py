@@ -17,7 +17,7 @@ import regex
 from pypdfium2 import PdfDocument, PdfTextPage
 from pypdfium2 import PdfPage as PdfiumPage
 
-from extractors.mentions.open_ends import open_lines
+from extractors.mentions.open_ends import lines_after_open_ends
 from extractors.mentions.possible_labels import may_hold_ark
 from extractors.model.decoding import decode
 from extractors.readers.pdf.geometry import (
@@ -320,7 +320,7 @@ def _with_text(page: PdfiumPage, pdf_page: PdfPage, faults: list[str], *, is_con
         pdf_page = replace(pdf_page, text=text, is_picture=is_picture, is_garbled=_is_garbled(text, text_page))
         if is_right_to_left(text):
             return attempt(faults, "geometry", lambda: _right_to_left_page(pdf_page, text_page), pdf_page)
-        open_ends = open_lines(text)
+        open_ends = lines_after_open_ends(text)
         labels = _labels_in(text)
         ark_links = {link.uri for link in pdf_page.links if may_hold_ark(link.uri)}
         if not (labels or ark_links or is_continuation or open_ends):

@@ -7,7 +7,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from extractors.mentions import fast_path
-from extractors.mentions.possible_labels import _BEFORE_SIGN, _SIGNS, holds_no_label_in_markup, label_places
+from extractors.mentions.possible_labels import _BEFORE_SIGN, _SIGNS, holds_no_label_in_markup, label_sign_offsets
 from extractors.model.documents import Block
 from extractors.readers.markup import html
 from extractors.readers.markup.html import is_shallow, read_html
@@ -109,8 +109,8 @@ def test_places_of_labels_are_all_signs_that_have_the_word_before_them(markup):
         for found in sign.finditer(markup)
         if _BEFORE_SIGN.match(markup, found.start())
     }
-    behind_o = {at for at in label_places(markup) if markup[at - 1 : at + 1].lower() == "o:"}
-    assert set(label_places(markup)) - behind_o == behind_the_word - behind_o
+    behind_o = {at for at in label_sign_offsets(markup) if markup[at - 1 : at + 1].lower() == "o:"}
+    assert set(label_sign_offsets(markup)) - behind_o == behind_the_word - behind_o
 
 
 #: Characters between two letters of a text that repairs remove, or that belong to its lines.

@@ -15,9 +15,9 @@ from extractors.mentions.endings import (
     Ending,
     ends_and_doubts,
     is_plain,
-    marked,
+    marked_text,
     may_end_in_digits,
-    no_ark_at,
+    start_of_no_ark,
 )
 from extractors.model.check_characters import KNOWN_ZONES
 from extractors.model.documents import Block
@@ -96,6 +96,6 @@ written = st.tuples(
 def test_no_row_applies_to_plain_arks(chars: str, after: str, before: str) -> None:
     ark = ark_of(f"ark:{chars}")
     if ark and is_plain(chars, after, 0) and not may_end_in_digits(ark, KNOWN_ZONES.check(ark)):
-        text, start = marked(Block(before), len(before), "ark:/", chars, after, 0)
-        assert no_ark_at(Block(""), text, start) is None
+        text, start = marked_text(Block(before), len(before), "ark:/", chars, after, 0)
+        assert start_of_no_ark(Block(""), text, start) is None
         assert list(ends_and_doubts(Block(""), text, start, ark, KNOWN_ZONES)) == []
