@@ -33,25 +33,26 @@ _TEXT_OF_LINE = re.compile(r"[^ \n](?:[^\n]*[^ \n])?")
 
 @dataclass(frozen=True, slots=True)
 class TextColumn:
-    """A column of *text*, between two offsets in each of its lines."""
+    """A column of some lines of a text."""
 
     text: str
+    """The whole text."""
     start: int
-    """The start of its first line, in code points of the text."""
     end: int
+    """The offsets in `text` of the first of these lines, and after the last one."""
     left: int
     right: int | None
-    """Offsets within a line; *right* is None at the end of the line."""
+    """The first character of the column in a line, and that after it; None if the column ends with the lines."""
 
     def contains(self, offset: int) -> bool:
-        """Return True if the code point at *offset* of the text is in this column."""
+        """Return True if the character at *offset* of the text is in this column."""
         if not self.start <= offset < self.end:
             return False
         column = offset - self.text.rfind("\n", 0, offset) - 1
         return self.left <= column and (self.right is None or column < self.right)
 
     def own_text(self) -> str:
-        """Return its lines with blanks in place of other columns, so that offsets stay the same.
+        """Return the lines of the column with blanks in place of other columns, so that offsets in lines don't change.
 
         >>> text = "ark:/12148/bp  see\\nt6k1           there\\n"
         >>> TextColumn(text, 0, len(text), 0, 15).own_text().split()
@@ -68,7 +69,7 @@ class TextColumn:
 
 
 def lines_between(column_text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
-    """Yield the start and end of each line between two offsets of a column that is *column_text*, without its blanks.
+    """Yield start and end of the lines of *column_text* (`TextColumn.own_text`) from *start* to *end*, without blanks.
 
     >>> list(lines_between("ark:/12148/bp    \\nt6k1             ", 0, 22))
     [(0, 13), (18, 22)]
@@ -78,7 +79,7 @@ def lines_between(column_text: str, start: int, end: int) -> Iterator[tuple[int,
 
 
 def columns_of(text: str) -> list[TextColumn]:
-    """Return the columns of *text* that may contain broken ARKs, in order; lines of full width are not columns."""
+    """Return the columns of *text* that may contain broken ARKs, in order; empty for a text without columns."""
     failure_count = 0
     columns: list[TextColumn] = []
     earliest_starts: dict[tuple[int, int | None], int] = {}  # a continued column begins at the end of its earlier part
@@ -107,7 +108,7 @@ def columns_of(text: str) -> list[TextColumn]:
 
 
 def _labelled_lines(text: str) -> Iterator[tuple[int, str, int]]:
-    """Yield, for each label in a line of usual length, the start of the line, the line, and the label's offset in it.
+    """Yield the start of the line, the line, and the label's offset in it, for the labels in lines of usual length.
 
     Lines that can't have columns are skipped: those without two adjacent blanks or a bar, and those with tabs.
     """
@@ -129,10 +130,11 @@ def _labelled_lines(text: str) -> Iterator[tuple[int, str, int]]:
 def _may_continue_below(
     text: str, next_start: int, line: str, label_offset: int, word_end: int, left: int, right: int | None
 ) -> bool:
-    """Return True if a name may continue on the next line of its cell: it reaches the cell's end, and text follows.
+    """Return True if a name may continue on the next line of its cell: the name reaches the end of its cell, and text
+    follows in the cell below.
 
-    A log has a label at the same place in each of its lines, where no name continues. So has a list of records, in
-    which the names of fields at the left recur.
+    *line* has the name, from *label_offset* to *word_end*, in a cell from *left* to *right*; the next line begins at
+    *next_start* of *text*. A log or a list of records, with labels or field names in the same column, gives False.
 
     >>> log = "10:01  ark:/12148/x5  200\\n10:02  ark:/12148/x7  200\\n"
     >>> _may_continue_below(log, 26, log[:25], 7, 20, 7, 22)
@@ -158,7 +160,7 @@ def _may_continue_below(
 
 
 def _cell_edges(line: str, word_start: int, word_end: int) -> tuple[int, int | None]:
-    """Return the start of the cell around a word in *line*, and the start of the next cell.
+    """Return the start of the cell around a word in *line*, and the start of the next cell, None without one.
 
     >>> _cell_edges("a  see ark:/1/x for  12", 7, 15), _cell_edges("see ark:/1/x for 12", 4, 12)
     ((3, 21), (0, None))
@@ -171,7 +173,10 @@ def _cell_edges(line: str, word_start: int, word_end: int) -> tuple[int, int | N
 
 
 def _column_around(text: str, line_start: int, left: int, right: int | None, earliest_start: int) -> TextColumn | None:
-    """Return the column around the line that begins at *line_start*, from *earliest_start* on; None if it is not a column."""
+    """Return the column from *left* to *right* around the line at *line_start*, not before *earliest_start*.
+
+    None if the lines have no text on both sides of these edges.
+    """
     lines_above = list(
         _lines_in_layout(islice(_lines_above(text, line_start, earliest_start), _MOST_LINES_ABOVE - 1), left, right)
     )
@@ -192,7 +197,7 @@ _LineWithStart = tuple[int, str]
 
 
 def _lines_above(text: str, line_start: int, earliest_start: int) -> Iterator[_LineWithStart]:
-    """Yield the lines before the one that begins at *line_start*, upward, down to offset *earliest_start*."""
+    """Yield the lines before the line that begins at *line_start*, the nearest first, not before *earliest_start*."""
     while line_start > 0:
         line_end = line_start - 1
         line_start = text.rfind("\n", 0, line_end) + 1
@@ -202,7 +207,7 @@ def _lines_above(text: str, line_start: int, earliest_start: int) -> Iterator[_L
 
 
 def _lines_from(text: str, line_start: int) -> Iterator[_LineWithStart]:
-    """Yield the lines from the one that begins at *line_start*."""
+    """Yield the lines of *text*, from the line that begins at *line_start*."""
     while line_start <= len(text):
         line_end = _line_end(text, line_start)
         yield line_start, text[line_start:line_end].rstrip("\r")
@@ -215,7 +220,7 @@ def _line_end(text: str, offset: int) -> int:
 
 
 def _lines_in_layout(lines: Iterable[_LineWithStart], left: int, right: int | None) -> Iterator[_LineWithStart]:
-    """Yield lines until one has text at the edges of the column; blank lines and row separators are allowed."""
+    """Yield *lines* until one has text directly before *left* or *right*, or two are blank."""
     is_empty = False
     left_gap, right_gap = (slice(max(0, edge - 2), edge) for edge in (left, right or 0))
     for start, line in lines:
@@ -238,14 +243,14 @@ def _is_rule(line: str) -> bool:
 
 
 def _has_clear_edge(line: str, edge: int) -> bool:
-    """Return True if *line* has no text directly before *edge*."""
+    """Return True if *line* has no text in the two characters before *edge*."""
     return not line[max(0, edge - 2) : edge].strip(" |")
 
 
 def _is_parted(rows: list[str], edge: int) -> bool | None:
-    """Return True if enough *rows* have text on both sides of *edge*, aligned after it.
+    """Return True if enough *rows* have text on both sides of *edge*, directly after it or with a bar before it.
 
-    None if one side of it has no text at all.
+    None if all rows are empty on one side.
     """
     has_text_before = [line[:edge].strip(" |") != "" for line in rows]
     has_text_after = [line[edge:].strip(" |") != "" for line in rows]

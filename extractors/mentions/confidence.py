@@ -16,35 +16,35 @@ from extractors.wraps.rules import Confidence, WrapDecision, ark_of
 
 @dataclass(slots=True)
 class Notes:
-    """The decisions, repairs and alternatives of one mention."""
+    """The decisions, repairs and alternatives of one mention, collected while its ARK is read."""
 
     decisions: list[WrapDecision] = field(default_factory=list)
     repairs: list[str] = field(default_factory=list)
     alternatives: dict[Ark, str] = field(default_factory=dict)
-    """Alternative readings as written: some resolvers need the hyphens."""
+    """The ARKs that other decisions would give, with their normal forms that keep hyphens (`with_hyphens`)."""
     is_beyond_name: bool = False
-    """True if the doubt is about the qualifier, which no check character covers, or if one was the reason for the end."""
+    """True if no check character settles the doubt: it is about the qualifier, or one already decided the end."""
     has_other_doubt: bool = False
-    """True if something other than its end is doubtful, such as its form."""
+    """True if more than the end of the ARK is doubtful, such as its form."""
 
     def note_decision(self, decision: WrapDecision, *, other_form: str) -> None:
-        """Note a *decision*; the opposite decision would give the reading *other_form*."""
+        """Add a *decision*; if it is doubtful, also the alternative *other_form*, by the opposite decision."""
         self.decisions.append(decision)
         if decision.confidence is not Confidence.CERTAIN:
             self.note_alternative(other_form)
 
     def mark_likely(self, reason: Reason, *, has_other_doubt: bool = True) -> None:
-        """Mark the mention as only likely for a *reason*; *has_other_doubt* is False if only its end is doubtful."""
+        """Add a decision that is only likely for a *reason*; *has_other_doubt* is False for a doubt about the end."""
         self.decisions.append(WrapDecision(True, reason, Confidence.LIKELY))
         self.has_other_doubt |= has_other_doubt
 
     def note_repair(self, repair: str) -> None:
-        """Note that *repair* was made."""
+        """Add the name of a repair, once."""
         if repair not in self.repairs:
             self.repairs.append(repair)
 
     def note_alternative(self, text: str) -> None:
-        """Note *text* as an alternative, if it is an ARK."""
+        """Add the ARK *text* to the alternatives; a text that is not an ARK is ignored."""
         form = text.rstrip(".,;:!?)-")
         if ark := ark_of(form):
             self.alternatives.setdefault(ark, with_hyphens(form))
@@ -64,16 +64,16 @@ class Notes:
 def confidence_in(
     ark: Ark, notes: Notes, evidence: Evidence, block: Block, target_ark: Ark | None
 ) -> tuple[Confidence, Reason]:
-    """Return the confidence in *ark*, read in *block*, and its reason.
+    """Return the confidence in *ark*, read in *block*, and its reason; *target_ark* is in the target of its link.
 
-    It is certain
+    The ARK is certain
 
     1. if no decision about it was doubtful; or, if only its end was doubtful, and no decision ambiguous,
     2. if it is the target of its link, unless the link on a page may end with its line;
     3. if it is whole elsewhere, supported by a check character, a link target or two documents, and no other reading is;
     4. if its check character passes and covers the doubt, its name is long enough, and no other reading passes.
 
-    Otherwise its least certain decision counts. Recognized text has no support by 3.
+    Otherwise its least certain decision counts. Point 3 doesn't apply to recognized text.
     """
     if notes.has_other_doubt or notes.confidence is not Confidence.LIKELY:
         return notes.confidence, notes.reason
@@ -85,7 +85,7 @@ def confidence_in(
     is_supported = not block.is_recognized and evidence.has_whole_ark(str(ark)) and evidence.is_supported(ark)
     if is_supported and not (target_ark == ark or any(evidence.has_whole_ark(str(other)) for other in others)):
         return Confidence.CERTAIN, Reason.COMPLETE_ELSEWHERE
-    # An alternative that equals *ark* has a rest that is unknown.
+    # An alternative that equals *ark* continues with unread text.
     has_other_passing = any(evidence.zones.check(other) is CheckCharacter.PASSES for other in notes.alternatives)
     if not notes.is_beyond_name and evidence.zones.confirms(ark) and not has_other_passing:
         return Confidence.CERTAIN, Reason.CHECK_CHARACTER

@@ -33,17 +33,17 @@ class Effect(Enum):
     """The effect of a row on the ARK."""
 
     NO_ARK = "no ARK"
-    """Its name, or the part of its qualifier, with the match is none."""
+    """The text is not an ARK if the match is in its name; a match in its qualifier ends the ARK before that part."""
     ENDS_BEFORE = "ends before"
-    """It ends before the match, unless check characters decide otherwise."""
+    """The ARK ends before the match, unless check characters decide otherwise."""
     LIKELY = "likely"
-    """It is likely at most. If the match is in it, it may end before the match."""
+    """The ARK is likely at most. If the match is in it, it may end before the match."""
     PASSED_OVER = "passed over"
-    """The match is a gap within it."""
+    """The match is a gap within the ARK."""
 
 
 def is_any_block(_: Block) -> bool:
-    """Return True for any block."""
+    """Return True."""
     return True
 
 
@@ -65,19 +65,20 @@ class Ending:
     effect: Effect
     pattern: re.Pattern[str] | regex.Pattern[str]
     example: str
-    """A text with ``⟦⟧`` around the mentions in it."""
+    """A text with ``⟦⟧`` around its mentions, in which the row has its effect."""
     counter_example: str
+    """A similar text in which it has none."""
     source: str = UNSEEN
     """The public file, product or specification with such a case."""
     reason: Reason = Reason.COMPLETE
     applies_to: Callable[[Block], bool] = is_any_block
     needs_check: bool = False
-    """True if it holds only if the check character of the shorter name passes."""
+    """True if the row applies only if the check character of the shorter name passes."""
 
     def ends(self, ark: Ark, shorter_ark: Ark, zones: Zones) -> bool | None:
-        """Return True if *ark* ends as *shorter_ark*, False if it is only likely at most; None without an effect.
+        """Return True to shorten *ark* to *shorter_ark*, False if *ark* is likely at most; None without an effect.
 
-        Check characters decide, unless both readings have the same base name.
+        Check characters decide, unless both ARKs have the same base name.
         """
         is_covered = shorter_ark.name != ark.name
         passes = is_covered and zones.confirms(shorter_ark)
@@ -94,7 +95,7 @@ _BEFORE_CHARS, _BEHIND_CHARS = 64, 100
 def marked_text(block: Block, start: int, address: str, chars: str, text: str, end: int) -> tuple[str, int]:
     """Return the marked text of an ARK that begins at *start* in *block*, and the offset of its first mark.
 
-    *address* is its resolver and label, *chars* are the characters read. They end at *end* in the repaired *text*.
+    *address* is its resolver and label. *chars* are its characters, which end at *end* in the repaired *text*.
 
     >>> text = "see ark:/12148/x5 there"
     >>> marked_text(Block(text), 4, "ark:/", "12148/x5", text, 17)
@@ -104,7 +105,7 @@ def marked_text(block: Block, start: int, address: str, chars: str, text: str, e
     return f"{text_before}⟨{chars}⟩{text[end : end + _BEHIND_CHARS]}", len(text_before)
 
 
-#: Matches of a row that are looked at: no name of an archive has more.
+#: Maximum number of matches of a row: no name of an archive has more.
 _MOST_MATCHES = 16
 #: A letter that counts as zero in check characters, where a zero may be meant.
 LETTER_FOR_ZERO = re.compile("[oOD](?:(?<=[0-9].)|(?=[0-9]))")
@@ -484,7 +485,7 @@ _PLAIN_BEHIND = re.compile(r"\.?(?:[\s,;)\]>|`}]|\Z)")
 
 
 def is_plain(chars: str, text: str, end: int) -> bool:
-    """Return True if no row applies to the *chars* of an ARK that end at *end* of a text, except that about digits.
+    """Return True if no row, except that about digits, applies to the *chars* of an ARK, which end at *end* of *text*.
 
     >>> is_plain("12148/btv1b84/f1.item", "", 0), is_plain("12148/xxxxx", "", 0), is_plain("12148/btv1b8", "{id}", 0)
     (True, False, False)
@@ -493,12 +494,12 @@ def is_plain(chars: str, text: str, end: int) -> bool:
 
 
 def may_end_in_digits(ark: Ark, check: CheckCharacter) -> bool:
-    """Return True if digits at the end of a name with a check character may be those of a note."""
+    """Return True if digits at the end of *ark*, with the result *check*, may be the number of a note."""
     return check in (CheckCharacter.PASSES, CheckCharacter.FAILS) and not ark.qualifier and ark.name[-1].isdigit()
 
 
 def row_at_sign(block: Block, text: str, pos: int) -> tuple[Ending, int] | None:
-    """Return the row that matches the sign at *pos* of a text, with the end of its match; None without one."""
+    """Return the row of `SIGNS` that matches *text*, the repaired text of *block*, at *pos*, with the match end; or None."""
     for row in SIGNS:
         if (match := row.pattern.match(text, pos)) and row.applies_to(block):
             return row, match.end()
@@ -506,7 +507,10 @@ def row_at_sign(block: Block, text: str, pos: int) -> tuple[Ending, int] | None:
 
 
 def start_of_no_ark(block: Block, text: str, start: int) -> int | None:
-    """Return the offset in a marked *text*, from its mark at *start* on, of what is no ARK; None if all is one."""
+    """Return the offset of the first match of a `NO_ARK` row in a marked *text*, from its first mark at *start* on.
+
+    None if no such row matches in the ARK or directly after it.
+    """
     mark_end = text.index("⟩", start)
     for row in ENDINGS:
         if row.effect is Effect.NO_ARK and row.applies_to(block):
@@ -519,9 +523,10 @@ def start_of_no_ark(block: Block, text: str, start: int) -> int | None:
 def ends_and_doubts(
     block: Block, text: str, start: int, ark: Ark, zones: Zones
 ) -> Iterator[tuple[Ending, int, Ark | None, bool]]:
-    """Yield the rows with an effect on *ark* in a marked *text*, from its mark at *start* on.
+    """Yield the rows that end *ark* or make it doubtful, by the marked *text* with its first mark at *start*.
 
-    Each with the number of characters before its match, the shorter ARK that they are, if any, and whether it ends so.
+    With the row come the number of characters before its match, the shorter ARK that they are (None without one), and
+    True if *ark* ends with them.
     """
     ark_start, mark_end = start + 1, text.index("⟩", start)
     for row in ENDINGS:

@@ -121,7 +121,7 @@ def clean_value(block: Block, zones: Zones) -> Mention | None:
 
 
 def clean_mention(block: Block, label_start: int, start: int, end: int, zones: Zones) -> Mention | None:
-    """Return the mention whose label begins at *label_start*; None unless the text from *start* to *end* shows it is clean.
+    """Return the mention with its label at *label_start*; None unless the text from *start* to *end* shows it is clean.
 
     >>> text = "see https://n2t.net/ark:/12148/btv1b842, a scan"
     >>> clean_mention(Block(text), 20, 0, len(text), Zones())
@@ -228,7 +228,10 @@ def may_hide_label(text: str, start: int, end: int) -> bool:
 
 
 def _ark(block: Block, match: re.Match[str], mention_start: int, zones: Zones) -> Ark | None:
-    """Return the ARK of a match that begins *mention_start*; None for another label, a shoulder, or any row of the table."""
+    """Return the ARK of *match* in a mention that begins at *mention_start*; None in any doubt.
+
+    There is doubt if the ARK includes a label, is a shoulder, fails its check, or a row of the table applies.
+    """
     chars, naan, name, qualifier = match.group("chars", "naan", "name", "qualifier")
     if "ark" in chars.lower() or LETTER_FOR_ZERO.search(name):
         return None
@@ -246,7 +249,7 @@ def _ark(block: Block, match: re.Match[str], mention_start: int, zones: Zones) -
 
 
 def _resolver_start(text: str, label_start: int) -> int:
-    """Return the start of the resolver that ends at *label_start*; -1 in any doubt."""
+    """Return the offset at which the resolver before *label_start* begins; -1 in any doubt."""
     start = text.rfind("http", max(0, label_start - _LONGEST_RESOLVER), label_start)
     if start < 0 or _BEFORE_LABEL.match(text, start, label_start) is None:
         return -1
@@ -273,7 +276,7 @@ def _stands_apart(text: str, label_start: int) -> bool:
 
 
 def _may_be_on_page(block: Block, match: re.Match[str]) -> bool:
-    """Return True if a match on a page is not doubtful: it is not at the end of the page or before another label."""
+    """Return True if *match* is neither at the end of its page nor before another label nor near right-to-left text."""
     if match["another"] is not None:
         return False
     if block.role is not Role.TEXT:

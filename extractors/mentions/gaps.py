@@ -36,7 +36,7 @@ from extractors.wraps.rules import (
     word_follows,
 )
 
-# The pieces of an ARK read up to now, each with its place in the offset map.
+# The characters of an ARK, with their offsets in the repaired text.
 
 #: Escapes of characters that would end an ARK in prose: blanks, quotation marks, brackets, bars, punctuation.
 _ESCAPED_TAIL = re.compile(r"%(?:25)*(?:2[012789CEce]|3[A-CEa-ce]|[57][B-Db-d]|60)")
@@ -50,31 +50,32 @@ _FAMILY_FILE = re.compile(r"[1-9]_[1-9]_[0-9A-Z]{4}(?:-[0-9A-Z]{1,4}){1,3}")
 _PAIRTREE = str.maketrans("=+,", "/:.")
 
 Piece = tuple[str, int, int]
+"""Plain characters of an ARK or one escape, with their start and end in the repaired text."""
 
 
 @dataclass(slots=True)
 class ArkBuilder:
-    """The characters of an ARK, in order, with their places in the repaired text."""
+    """The characters of an ARK that were read, in order, with their offsets in the repaired text."""
 
     offsets: OffsetMap
     pieces: list[Piece] = field(default_factory=list)
 
     def add(self, chars: str, start: int, end: int) -> None:
-        """Add *chars*, pieces at *start* of the repaired text: plain characters, or one whole escape."""
+        """Add the piece *chars* from *start* to *end* of the repaired text: plain characters, or one whole escape."""
         self.pieces.append((chars, start, end))
 
     @property
     def chars(self) -> str:
-        """All characters, from the NAAN on."""
+        """The characters of all pieces, from the NAAN on."""
         return "".join([piece[0] for piece in self.pieces])
 
     @property
     def name(self) -> str:
-        """Name and qualifier read up to now."""
+        """The characters of name and qualifier."""
         return self.chars.partition("/")[2]
 
     def has_slashes(self, count: int) -> bool:
-        """Return True if at least *count* slashes were read: the first ends the NAAN, the second begins a qualifier."""
+        """Return True if `chars` has *count* slashes or more: the first ends the NAAN, the second the name."""
         return self.chars.count("/") >= count
 
     @property
@@ -84,7 +85,7 @@ class ArkBuilder:
 
     @property
     def last(self) -> str:
-        """The last character, or empty."""
+        """The last character; empty without pieces."""
         return self.pieces[-1][0][-1:] if self.pieces else ""
 
     def ends_with(self, char: str) -> bool:
@@ -100,7 +101,7 @@ class ArkBuilder:
             count -= len(last_chars)
 
     def strip(self, removed_chars: str) -> None:
-        """Remove all characters in *removed_chars*, and escaped blanks, from the end."""
+        """Remove all characters in *removed_chars*, and escapes of blanks and punctuation, from the end."""
         while self.pieces:
             last_chars = self.pieces[-1][0]
             remaining = "" if _ESCAPED_TAIL.fullmatch(last_chars) else last_chars.rstrip(removed_chars)
@@ -109,7 +110,10 @@ class ArkBuilder:
             self.cut(len(last_chars) - len(remaining))
 
     def spans(self, start: int, label_end: int) -> tuple[tuple[int, int], ...]:
-        """Return the source ranges of resolver, label and all characters, with adjacent ranges joined."""
+        """Return start and end in the source of the mention, several pairs if it has gaps.
+
+        In the repaired text, resolver and label are between *start* and *label_end*.
+        """
         ranges = [(start, label_end), *(piece[1:] for piece in self.pieces)]
         spans: list[tuple[int, int]] = []
         for first, last in (span for stretch in ranges for span in self.offsets.source_spans(*stretch)):
@@ -123,7 +127,7 @@ class ArkBuilder:
 
 
 def mapped_ark(text: str, start: int, *, is_file_name: bool) -> list[Piece]:
-    """Return NAAN, slash and name of the mapped ARK whose NAAN begins at *start*; empty if there is none.
+    """Return NAAN, slash and name of the ARK in a file name or pairtree with its NAAN at *start*; empty without one.
 
     >>> [chars for chars, _, _ in mapped_ark("ark+=13030=xt12t3,pdf", 5, is_file_name=False)]
     ['13030', '/', 'xt12t3.pdf']
@@ -164,7 +168,11 @@ _RAGGED_CHARS = 12
 
 
 class Gaps:
-    """Decides about the gaps in one mention, and adds the decisions to its notes."""
+    """Decides whether one ARK continues over gaps (a line wrap, a blank, a dash), and adds the decisions to *notes*.
+
+    *label* is the label as repaired, *target_ark* the ARK in the target of the mention's link; an ARK before
+    *bracket_end* continues over any line end.
+    """
 
     def __init__(
         self,
@@ -179,7 +187,7 @@ class Gaps:
         bracket_end: int,
     ) -> None:
         self.reached_end = False
-        """True if the next word may continue beyond the end of the region."""
+        """True if the last token reached the end of the repaired text, so that more text may change the decision."""
         self._label = label
         self._builder = builder
         self._block = block
@@ -192,7 +200,7 @@ class Gaps:
         self._bracket_end = bracket_end
 
     def end_of_gap(self, pos: int) -> int:
-        """Return the end of the wrap or blank at *pos* if the ARK continues after it, else *pos*."""
+        """Return the offset after the wrap or blank at *pos* if the ARK continues after it, else *pos*."""
         if self._text[pos] == WRAP:
             return pos + 1 if self._continues_after_wrap(pos) else pos
         end = self._end_of_wrong_blank(pos)
@@ -233,9 +241,9 @@ class Gaps:
             self._notes.note_repair("hyphen at line wrap")
 
     def _end_of_wrong_blank(self, pos: int) -> int:
-        """Return the end of a blank at *pos* that was inserted by mistake; *pos* for any other.
+        """Return the offset after a blank at *pos* that was inserted by mistake; *pos* for any other blank.
 
-        Before a name, by the name's characters, unless its check character fails; in a name, by the check character.
+        A blank before a name is a mistake by the characters of the name; one in a name, by the check character.
         """
         builder, zones = self._builder, self._evidence.zones
         if not builder.chars:
@@ -265,7 +273,7 @@ class Gaps:
         return end
 
     def end_at_dash(self, start: int, end: int) -> int:
-        """Return the end of the ARK between *start* and *end*: a dash of the surrounding sentence, or *end*.
+        """Return the end of the ARK in its characters from *start* to *end*: the first dash of the sentence, or *end*.
 
         A dash may be a hyphen changed by a typesetter, or punctuation without blanks.
         """
@@ -300,13 +308,13 @@ class Gaps:
         self._notes.note_decision(decision, other_form=other_form)
 
     def _decision_before_word(self, left: str, word_start: int) -> WrapDecision | None:
-        """Return the decision that an ARK ends before a word of the sentence; None if it doesn't."""
+        """Return the decision that the ARK *left* ends before the text at *word_start*; None if it may continue."""
         rules = (whole_elsewhere, check_character_decides, word_follows)
         decision = self._first_decision(rules, self._wrap_at_dash(left, word_start))
         return decision if decision is not None and not decision.is_joined else None
 
     def _wrap_at_dash(self, left: str, word_start: int) -> Wrap:
-        """Return the possible break between *left* and the word that begins at *word_start* a dash."""
+        """Return the possible end of the ARK *left* at a dash before *word_start*, as if the line were full."""
         right = _TOKEN.match(self._text, word_start, word_start + _LONGEST_WORD)[0]
         return Wrap(left, right, has_hyphen=False, line_slack=0)
 
@@ -340,7 +348,7 @@ class Gaps:
         return replace(wrap, is_link_cut=True) if is_link_cut else wrap
 
     def _is_line_end_only(self, pos: int) -> bool:
-        """Return True if there is only a line end at *pos*."""
+        """Return True if the wrap at *pos* is a line end without an interruption."""
         return self._offsets.source_offset(pos) not in interruptions_of(self._block)
 
     def _line_slack(self, pos: int) -> float | None:

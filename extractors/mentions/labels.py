@@ -1,4 +1,4 @@
-"""Scan for the places where a label may be, in any spelling; a text without labels costs almost nothing.
+"""Scan a text for the offsets at which a label may be, in any spelling; a text without labels takes almost no time.
 
 Every spelling of the label contains a sign that is rare in prose, mostly the colon. The scan skips from sign to sign
 at the speed of `memchr` and checks the neighbouring characters. The repaired text decides whether a label is there
@@ -40,7 +40,7 @@ _COLON = re.compile(r":(?<=[^AC-JL-NP-Zac-jl-np-z0-9]:)")
 
 #: A colon in the URLs that URL Defense (version 2) wraps: ``ark-3A_12148``.
 DEFENDED_COLON = "-3A_"
-#: The other signs, each with a pattern that must match at its place.
+#: The other signs, with a pattern that must match at the offset of the sign.
 _RARE_SIGNS: tuple[tuple[str, re.Pattern[str]], ...] = (
     ("\N{FULLWIDTH COLON}", re.compile("")),
     ("%", re.compile(r"%(?:25)*3[aA]")),
@@ -82,7 +82,7 @@ def _may_end_label(text: str, colon: int) -> bool:
 
 
 def sign_offsets(text: str, sign: str, start: int = 0, end: int | None = None) -> Iterator[int]:
-    """Yield the offsets of *sign* in a stretch of *text*."""
+    """Yield the offsets of *sign* in *text* from *start* to *end*, by default to the end."""
     offset = text.find(sign, start, end)
     while offset >= 0:
         yield offset

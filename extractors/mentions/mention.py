@@ -30,7 +30,7 @@ class Mention:
     ark: Ark
     as_written: str
     spans: tuple[tuple[int, int], ...]
-    """Code points in the reader's block; several if the ARK continues after a gap."""
+    """Start and end in the reader's block, in code points; several pairs if the ARK continues after a gap."""
     repaired: str
     """The repaired ARK with its hyphens, label form and resolver as written; this form is requested."""
     resolver: str | None
@@ -50,31 +50,31 @@ class Mention:
     fragment: str = ""
     """The text after ``#``; never requested, not part of the ARK's identity."""
     link: int | None = None
-    """The number of the link in the document that has this as its target or visible text."""
+    """The number of the link with the mention in its target or visible text, in the document; None without a link."""
     check: CheckCharacter = CheckCharacter.UNKNOWN
-    """The result of the check character, if names like this one have one; a failure means a typing error."""
+    """The result of the check character, if names of this kind have one; a failure means a typing error."""
     remarks: tuple[Remark, ...] = ()
     """Deviations of the spelling from the specifications."""
     line: int | None = None
-    """The line of the file, from 1, where it begins; None if the document is no text, or that is unknown."""
+    """The line of the file in which it begins, from 1; None if that is unknown, or the document is not text."""
     citation: int = 0
     """Mentions with the same number in a document are one citation: a link and its visible text."""
 
     @property
     def start(self) -> int:
-        """Where it begins in the block."""
+        """The offset in the block at which it begins, in code points."""
         return self.spans[0][0]
 
     @property
     def end(self) -> int:
-        """Where it ends in the block."""
+        """The offset in the block at which it ends, in code points."""
         return self.spans[-1][1]
 
     @property
     def suggestions(self) -> tuple[str, ...]:
         """Normal forms of the ARKs that may be meant if the check character fails, the likeliest first.
 
-        They are made when they are requested, by the evidence in use, and as long as the time budget lasts.
+        They are computed on each access, by the evidence of `use_evidence`; empty if the time budget is spent.
         """
         if self.check is not CheckCharacter.FAILS or not has_time(ReadingStage.SUGGESTING, _NO_SUGGESTIONS):
             return ()
@@ -86,7 +86,7 @@ class Mention:
 
     @property
     def is_complete(self) -> bool:
-        """True if nothing about the mention was doubtful, so that its ARK is evidence for other mentions."""
+        """True if no decision about it was doubtful, so that its ARK is evidence for other mentions."""
         return self.reason is Reason.COMPLETE
 
     def shift(self, distance: int) -> Mention:
@@ -106,10 +106,11 @@ class Mention:
 
 @dataclass(frozen=True, slots=True)
 class NamespaceMention:
-    """A bare NAAN (``ark:/12148/``), or one with an overlong or shortened name: recorded, but never resolved."""
+    """A bare NAAN (``ark:/12148/``), or one with an overlong or shortened name: recorded, but never requested."""
 
     as_written: str
     span: tuple[int, int]
+    """Start and end in the reader's block, in code points."""
     context: str
     is_overlong: bool = False
     is_shortened: bool = False
@@ -117,12 +118,12 @@ class NamespaceMention:
 
     @property
     def start(self) -> int:
-        """Where it begins in the block."""
+        """The offset in the block at which it begins, in code points."""
         return self.span[0]
 
     @property
     def end(self) -> int:
-        """Where it ends in the block."""
+        """The offset in the block at which it ends, in code points."""
         return self.span[1]
 
     def shift(self, distance: int) -> NamespaceMention:
@@ -134,9 +135,9 @@ class NamespaceMention:
 
 
 def relative_resolvers(mentions: Iterable[Mention], reading: Reading, page_url: str) -> Iterator[str | None]:
-    """Yield the resolver of each ARK in a relative link (``/ark:/12148/x``, ``//host/ark:/…``); None for other mentions.
+    """Yield the URL of the resolver for each of *mentions*: if it is in a relative link (``/ark:/12148/x``), else None.
 
-    *reading* is the content of the page, *page_url* its URL on the web, now or formerly.
+    *reading* is the content of the page, *page_url* its present or former URL.
     """
     base = join_url(page_url, reading.base or "") or page_url
     link_targets: dict[int | None, list[str]] = defaultdict(list)
@@ -155,13 +156,13 @@ def relative_resolvers(mentions: Iterable[Mention], reading: Reading, page_url: 
 
 
 def _resolver_in_target(mention: Mention, target: str) -> str | None:
-    """Return the text before the ARK of *mention* in a relative link *target*; None if it is another target."""
+    """Return the text before the ARK of *mention* in a relative link *target*; None for another target."""
     before, separator, _ = target.partition(mention.as_written)
     return before if separator and before.endswith("/") and "?" not in before and ":" not in before else None
 
 
 def resolver_addresses(mentions: Iterable[Mention]) -> frozenset[str]:
-    """Return the hosts of resolvers, and the hosts with their paths, that no line end breaks in *mentions*."""
+    """Return the addresses (`address_of`) and hosts of the resolvers in *mentions* that no line end breaks."""
     addresses = {
         address_of(mention.resolver)
         for mention in mentions
@@ -173,7 +174,7 @@ def resolver_addresses(mentions: Iterable[Mention]) -> frozenset[str]:
 
 
 def web_url(base: str, reference: str) -> str | None:
-    """Return the http or https URL of *reference*, without its fragment; None for a broken link or another scheme.
+    """Return the http or https URL that *reference* at the URL *base* leads to, without its fragment; None for others.
 
     >>> web_url("https://www.bnf.fr/a/", "../b#c"), web_url("https://www.bnf.fr/", "mailto:x")
     ('https://www.bnf.fr/b', None)
@@ -209,10 +210,10 @@ def linked_arks(mentions: Iterable[Mention]) -> Mapping[int, Ark]:
 
 
 def cut_annotations(mentions: Sequence[Mention]) -> list[Mention]:
-    """Return the link annotations that stop at a line end within an ARK, which are no citations.
+    """Return the link annotations among *mentions* that stop at a line end within an ARK, which are no citations.
 
-    A viewer that links each line separately cuts a URL at the end of its line. The text of the link, or a doubtful text
-    on the same page, has the rest in one of its readings.
+    A viewer that links lines separately cuts a URL at the end of its line. The text of the link, or a doubtful mention
+    on the same page, has the whole ARK, perhaps as an alternative.
     """
     page_texts: dict[int | None, list[tuple[int | None, set[Ark]]]] = defaultdict(list)
     for mention in mentions:
@@ -230,9 +231,9 @@ def cut_annotations(mentions: Sequence[Mention]) -> list[Mention]:
 
 
 def complete_mentions(mentions: Iterable[Mention], arks_by_link: Mapping[int, Ark]) -> Iterator[Mention]:
-    """Yield *mentions*, with each truncated text completed by its own link.
+    """Yield *mentions*; texts that are truncated get the ARK in the target of their link, from *arks_by_link*.
 
-    A text that begins like its link's target and stops within a word is taken for the target.
+    A text is truncated if its ARK is the beginning of that in the target, up to the middle of a word.
     """
     for mention in mentions:
         target = arks_by_link.get(mention.link) if mention.link is not None and mention.role is Role.TEXT else None
@@ -254,7 +255,7 @@ def is_cut_from(ark: Ark, target: Ark) -> bool:
     """Return True if *ark* is *target* cut off within a word; an ARK with fewer qualifiers counts as complete.
 
     >>> whole = Ark.parse("ark:12148/bpt6k107371t/f12.item")
-    >>> [is_cut_from(Ark.parse(f"ark:12148/{each}"), whole) for each in ("bpt6k10", "bpt6k107371t", "bpt6k107371t/f1")]
+    >>> [is_cut_from(Ark.parse(f"ark:12148/{name}"), whole) for name in ("bpt6k10", "bpt6k107371t", "bpt6k107371t/f1")]
     [True, False, True]
     """
     ark_form, target_form = str(ark), str(target)
@@ -262,13 +263,13 @@ def is_cut_from(ark: Ark, target: Ark) -> bool:
 
 
 def _may_be_clipped(mention: Mention, target: Ark) -> bool:
-    """Return True if the text of *mention* may be cut off at the edge of its page."""
+    """Return True if *mention* is the beginning of *target* and may be cut off at the edge of its page."""
     is_beginning = mention.ark != target and str(target).startswith(str(mention.ark))
     return is_beginning and mention.page is not None and mention.resolver is not None
 
 
 def citation_numbers(mentions: Iterable[Mention]) -> Iterator[int]:
-    """Yield the citation number of each mention, from 1; the target and text of a link to one ARK share it."""
+    """Yield the citation numbers of *mentions*, from 1; the target and the text of a link to one ARK share a number."""
     numbers: dict[tuple[int, Ark], int] = {}
     next_numbers = count(1)
     for mention in mentions:
@@ -282,7 +283,10 @@ def citation_numbers(mentions: Iterable[Mention]) -> Iterator[int]:
 
 
 def citation_findings(mentions: Sequence[Mention], blocks: Sequence[Block]) -> tuple[Finding, ...]:
-    """Return findings about how links and texts cite ARKs; a text without a link counts only if some text has one."""
+    """Return findings about the links of a document: to another ARK than their text shows, dead, or missing.
+
+    Missing links are reported only if the document has links.
+    """
     if not mentions:
         return ()
     texts: dict[int, list[Mention]] = defaultdict(list)
@@ -315,7 +319,7 @@ def citation_findings(mentions: Sequence[Mention], blocks: Sequence[Block]) -> t
 def malformed_findings(reading: Reading, mentions: Iterable[Mention]) -> tuple[Finding, ...]:
     """Return findings about malformed ARKs: a URL at a resolver without the colon of the label, letterspaced text.
 
-    A resolver is known, or belongs to an ARK of the document. At other hosts, ``/ark/`` may be any folder.
+    Resolvers are those of `KNOWN_RESOLVERS` and *mentions*. At other hosts, ``/ark/`` may be any folder.
 
     >>> malformed_findings(Reading("", (Block("see https://n2t.net/ark/12148/btv1b84."),)), ())[0].detail
     'https://n2t.net/ark/12148/btv1b84 has no colon after its label; did you mean https://n2t.net/ark:12148/btv1b84?'
@@ -340,13 +344,13 @@ def malformed_findings(reading: Reading, mentions: Iterable[Mention]) -> tuple[F
 
 
 def _name_different_things(shown_ark: Ark, target_ark: Ark) -> bool:
-    """Return True if they name different things: neither is the other with a longer qualifier."""
+    """Return True if the ARKs name different objects: neither is the other with a longer qualifier."""
     shorter, longer = sorted((str(shown_ark), str(target_ark)), key=len)
     return not (longer.startswith(shorter) and (len(shorter) == len(longer) or longer[len(shorter)] in "/."))
 
 
 def _targets_of_links(blocks: Sequence[Block]) -> dict[int | None, list[str]]:
-    """Return the targets of each link, sorted; those outside of links are under ``None``."""
+    """Return the sorted link targets in *blocks* by link number; None for targets without a number."""
     link_targets: dict[int | None, list[str]] = defaultdict(list)
     for block in blocks:
         if block.role in LINK_TARGETS:
@@ -357,7 +361,7 @@ def _targets_of_links(blocks: Sequence[Block]) -> dict[int | None, list[str]]:
 
 
 def _is_whole_target(mention: Mention, link_targets: Mapping[int | None, Sequence[str]]) -> bool:
-    """Return True if a target begins with the written form of *mention*."""
+    """Return True if one of *link_targets*, sorted by link number, begins with the written form of *mention*."""
     targets = link_targets.get(mention.link, ())
     index = bisect_left(targets, mention.as_written)
     return index < len(targets) and targets[index].startswith(mention.as_written)

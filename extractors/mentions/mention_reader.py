@@ -66,14 +66,17 @@ CONTEXT_CHARS = 60
 #: A longer name with its qualifier is not an ARK: its URL would exceed `URL_LIMIT`.
 MOST_NAME_CHARS = 2**13
 _LONGEST_BLANK = 1000
-#: Ends that the table finds one after another, such as a word behind a number.
+#: Maximum number of ends by the table, one after another, such as a word after a number.
 _MOST_ENDS = 8
 #: Number of characters after an ARK that may affect its end: ``ark:/12345/``, ``?info``, ``https:``.
 _LOOK_AHEAD = 16
 
 
 class MentionReader:
-    """Reads one mention from its label on."""
+    """Reads the mention with *label*, a match in the repaired text of *offsets*, which are of *block*.
+
+    *arks_by_link* maps link numbers to the ARKs in link targets.
+    """
 
     def __init__(
         self,
@@ -121,18 +124,18 @@ class MentionReader:
             self._notes.mark_likely(Reason.SPACE_IN_HOST)
 
     def _bracket_end(self) -> int:
-        """Return the end of angle brackets around the URL, in which no line end has a meaning (RFC 3986, C); 0 if none."""
+        """Return the end of angle brackets around the URL, in which no line end counts (RFC 3986, C); 0 without any."""
         is_open = self._text.endswith(("<", "<URL:"), 0, self._start)
         brackets = _BRACKETED.match(self._text, self._label.end()) if is_open else None
         return brackets.end() if brackets else 0
 
     @property
     def reached_end(self) -> bool:
-        """True if the region ended before the ARK did, so that a longer one is needed."""
+        """True if the repaired text ended before the ARK, so that a longer piece of the block is needed."""
         return self._is_at_end or self._gaps.reached_end
 
     def read(self) -> Mention | NamespaceMention | None:
-        """Return the mention at this label or a bare NAAN; None if the label is a false friend."""
+        """Return the mention of an ARK or a bare NAAN; None if no ARK follows the label."""
         end = self._read_mapped() if self._mapped else self._read_forward(self._label.end())
         last_end = max(end, self._fragment_end)
         is_near_end = len(self._text) - last_end < _LOOK_AHEAD
@@ -174,7 +177,7 @@ class MentionReader:
     # -- reading forward
 
     def _read_forward(self, pos: int) -> int:
-        """Read runs of characters, gaps that the ARK continues over, and signs; return the end."""
+        """Add the characters of the ARK from *pos* on, over gaps and signs; return the offset after them."""
         text, chars_pattern = self._text, _ENCODED_ARK_CHARS if self._is_encoded else _ARK_CHARS
         limit = min(len(text), pos + 2 * MOST_NAME_CHARS)
         while pos < limit:
@@ -201,14 +204,14 @@ class MentionReader:
         return pos
 
     def _end_of_gap(self, pos: int) -> int:
-        """Return the end of the gap at *pos* if the ARK continues after it, else *pos*."""
+        """Return the offset after the gap at *pos* if the ARK continues after it, else *pos*."""
         if self._text[pos] == ODD_BLANK and self._offsets.written_at(pos) == "%20" and self._is_in_qualifier():
             self._builder.add("%20", pos, pos + 1)  # in a search or a file name
             return pos + 1
         return self._gaps.end_of_gap(pos)
 
     def _end_of_sign(self, pos: int) -> int:
-        """Add the character or escape at *pos* if it is part of the ARK; return its end, or *pos*."""
+        """Add the character or escape at *pos* if it is part of the ARK; return the offset after it, else *pos*."""
         char, width = self._text[pos], 1
         if char == "%":
             escape = _ESCAPE.match(self._text, pos)
@@ -226,7 +229,10 @@ class MentionReader:
         return pos + width
 
     def _belongs_to_ark(self, char: str, char_end: int, *, raw: bool) -> bool:
-        """Return True if *char* is part of the ARK, given the text *char_end* it; not for plain characters of a name."""
+        """Return True if *char* before *char_end*, not a plain character of a name, is part of the ARK.
+
+        *raw* is False for an escape.
+        """
         builder = self._builder
         next_char = self._text[char_end : char_end + 1]
         if char[0] == "%":
@@ -254,12 +260,12 @@ class MentionReader:
         return False
 
     def _is_in_qualifier(self) -> bool:
-        """Return True if a qualifier, not a new sentence, has begun."""
+        """Return True if the characters read include a part of a qualifier, and don't end with a period."""
         builder = self._builder
         return builder.has_slashes(2) or ("." in builder.name and not builder.ends_with("."))
 
     def _ends_with_markup(self) -> bool:
-        """Return True if it ends with a mark of markup, doubled or opened before it: ``_see ark:/12148/btv1b84_``."""
+        """Return True if the ARK ends with a mark of markup, doubled or opened before: ``_see ark:/12148/btv1b84_``."""
         mark = self._builder.last
         if not mark or mark not in _MARKUP_CHARS:
             return False
@@ -269,7 +275,10 @@ class MentionReader:
         return re.search(rf"(?<![\w/]){re.escape(mark)}+(?=\S|\Z)", text_before) is not None
 
     def _label_begins(self, char_end: int) -> bool:
-        """Return True if the last characters read begin another label or URL; they are then removed."""
+        """Return True if the last characters read begin another label or URL with the colon before *char_end*.
+
+        They are then removed from the ARK.
+        """
         builder = self._builder
         last_chars = builder.pieces[-1][0] if builder.pieces else ""
         label_or_scheme = _LEADS_TO_LABEL.search(last_chars)
@@ -283,7 +292,7 @@ class MentionReader:
         return True
 
     def _note_query(self, pos: int) -> None:
-        """Note an inflection and a fragment; any other query is not part of the ARK."""
+        """Set the inflection and the fragment at *pos*; any other query is not part of the mention."""
         query = _INFLECTION.match(self._text, pos)
         if query is None and self._block.role is not Role.TEXT:
             query = _BARE_INFLECTION.match(self._text, pos)
@@ -297,7 +306,7 @@ class MentionReader:
             self._fragment_end = fragment.end()
 
     def _read_mapped(self) -> int:
-        """Read an ARK mapped to a file name; return its end."""
+        """Read an ARK in a file name or pairtree; return the offset after it, or after its label if there is no ARK."""
         is_file_name = self._mapped == "_"
         self._builder.pieces = mapped_ark(self._text, self._label.end(), is_file_name=is_file_name)
         self._written_label = "ark:/"
@@ -308,7 +317,7 @@ class MentionReader:
     # -- where it ends
 
     def _drop_surroundings(self) -> None:
-        """Drop characters of the surrounding prose: final punctuation, and markup that was opened before."""
+        """Remove characters of the surrounding prose: final punctuation, and markup that was opened before."""
         chars = self._builder.chars
         name = chars.rstrip(_FINAL_PUNCTUATION)
         if "/" in name and self._is_urls_slash(chars[len(name) :]):
@@ -324,20 +333,23 @@ class MentionReader:
     def _is_urls_slash(self, tail: str) -> bool:
         """Return True if *tail* begins with the final slash of a URL or link target, which is requested with it.
 
-        The slash doesn't change the ARK (2023, 4.1), but some resolvers need it.
+        The slash doesn't change the ARK (draft-kunze-ark-38, 4.1), but some resolvers need it.
         """
         is_url = self._resolver.url is not None or self._block.role is Role.LINK_TARGET
         next_char = self._text[self._builder.end : self._builder.end + 1]
         return is_url and _SLASH.fullmatch(tail) is not None and next_char not in ("{", "<", "[", "(", "%", "$")
 
     def _marked_text(self) -> tuple[str, int]:
-        """Return the marked text of the characters read, and where they begin in it."""
+        """Return the marked text (`marked_text`) of the characters read, and the offset of its first mark."""
         address = (self._resolver.url or "") + self._written_label
         start = self._offsets.source_offset(self._start)
         return marked_text(self._block, start, address, self._builder.chars, self._text, self._builder.end)
 
     def _is_ark_by_table(self) -> bool:
-        """Return False if the table says that it is no ARK; remove a part of the qualifier that is none."""
+        """Return False if a row of the table shows that the characters read are not an ARK.
+
+        A part of the qualifier that is not of an ARK is removed.
+        """
         text, start = self._marked_text()
         while (no_ark_start := start_of_no_ark(self._block, text, start)) is not None:
             chars = self._builder.chars
@@ -354,7 +366,7 @@ class MentionReader:
         return True
 
     def _end_by_table(self, ark: Ark) -> Ark:
-        """Return *ark*, ended where the first row of the table says so; note the doubts of rows before it."""
+        """Return *ark*, shortened by the first row of the table that ends it; note the doubts of the rows before."""
         chars, is_whole = self._builder.chars, self._target_ark == ark or self._evidence.has_whole_ark(str(ark))
         fit = self._evidence.shapes.fit
         for row, length, shorter, ends in ends_and_doubts(self._block, *self._marked_text(), ark, self._zones):
@@ -375,9 +387,9 @@ class MentionReader:
         return ark
 
     def _read_at_seams(self, ark: Ark) -> Ark:
-        """Return *ark*, or, if its check character fails, its part before a seam if that one's passes.
+        """Return *ark*, or, if its check character fails, its part before a seam whose check character passes.
 
-        The other parts are alternatives. One zero-width space before a number is a seam, too.
+        The parts before other seams are alternatives. One zero-width space before a number is a seam, too.
         """
         text, start, end = self._block.text, self._offsets.source_offset(self._label.start()), self._source_range()[1]
         seams = self._block.seams if self._block.page is None else ()
@@ -447,7 +459,7 @@ class MentionReader:
         )
 
     def _note_form(self, ark: Ark, start: int, end: int) -> None:
-        """Note doubts about the form of the ARK that no row of the table describes."""
+        """Add the doubts about *ark*, from *start* to *end* of the block, that are about its form and in no row."""
         block, notes = self._block, self._notes
         label_text = self._label[0]
         if not self._label["slashes"] and label_text[-1] in _GAPS:
@@ -464,7 +476,7 @@ class MentionReader:
             notes.note_alternative(str(ark).lower())
 
     def _note_surroundings(self, ark: Ark, start: int, end: int) -> None:
-        """Note doubts because of the page, the unit or the link that it is in, its check character and its resolver."""
+        """Add the doubts about *ark* by its page, unit, link, check character and resolver."""
         block, notes = self._block, self._notes
         seams = block.seams
         for reason, is_doubtful in (
@@ -492,7 +504,7 @@ class MentionReader:
         return self._block.page is not None and self._block.role is Role.TEXT
 
     def _may_go_on_elsewhere(self, end: int) -> bool:
-        """Return True if the block ends with the ARK, and the next, or the next paragraph, may be the rest of it."""
+        """Return True if the unit after the block, or the paragraph after *end*, may be the rest of the ARK."""
         following = self._block.following if self._block.is_blank_after(end) else ""
         return may_be_rest(following) or (self._block.role is Role.TEXT and may_go_on_below(self._block.text, end))
 

@@ -30,7 +30,7 @@ _LAST_LINES = 5  # of a page: its text may end before a running foot of several 
 
 
 def is_open(text: str) -> bool:
-    r"""Return True if *text* ends inside a URL or an ARK, or with the possible beginning of a label.
+    r"""Return True if *text* ends inside a URL or an ARK, or with a possible beginning of a label or scheme.
 
     >>> is_open("see https:"), is_open("see ark:/12345/\r\nx5"), is_open("see ark:/12345/x5 and")
     (True, True, False)
@@ -39,7 +39,7 @@ def is_open(text: str) -> bool:
 
 
 def lines_after_open_ends(page_text: str) -> list[int]:
-    r"""Return how many lines before its end the text of a *page_text* may end openly, before a running foot.
+    r"""Return the numbers of last lines, such as a running foot, without which *page_text* ends openly (`is_open`).
 
     >>> lines_after_open_ends("see ark:/12345/\r\n12\r\nin press")
     [1, 2]
@@ -52,7 +52,9 @@ def lines_after_open_ends(page_text: str) -> list[int]:
 
 
 def may_continue(text: str, following_text: str) -> bool:
-    """Return True if *following_text* may continue the open end of *text*; the beginning of a label must be completed there.
+    """Return True if *following_text* may continue the open end of *text*: it completes a label that has begun there.
+
+    After a URL or an ARK, any text may.
 
     >>> may_continue("see ar", "k:/12345/x5"), may_continue("is a", "word"), may_continue("ark:/12345/x", "word")
     (True, False, True)
@@ -69,13 +71,13 @@ def _is_open(word: str) -> bool:
 
 
 def _last_lines(text: str) -> list[str]:
-    """Return the last lines of a text, without invisible characters and hyphens at line ends."""
+    """Return the lines in the last characters of *text*, without invisible characters and hyphens at line ends."""
     visible = _INVISIBLE.sub("", text[-_TAIL_CHARS:])
     return [line.rstrip().rstrip(_HYPHENS) for line in _LINE_BREAK.split(visible.rstrip())]
 
 
 def _last_word(lines: list[str]) -> str:
-    """Return the last word of the last line; if it fills that line, together with the word before it."""
+    """Return the last word of *lines*, joined with the last words of the lines before as long as it fills its line."""
     pieces = []
     for line in reversed(lines):
         pieces.append(line[line.rfind(" ") + 1 :])
@@ -129,7 +131,7 @@ _SEVERAL_LETTERS = regex.compile(r"(?:\P{L}*\p{L}){4}")
 
 
 def interruptions_of(block: Block) -> Mapping[int, int]:
-    """Return the start of each interruption of a text without pages, with its end."""
+    """Return the start and end of the interruptions (`interruptions_in`) of *block*; empty for the text of a page."""
     if block.interruptions is not None:
         return dict(block.interruptions)
     return interruptions_in(block.text) if block.role is Role.TEXT and block.page is None else {}
@@ -137,10 +139,10 @@ def interruptions_of(block: Block) -> Mapping[int, int]:
 
 @lru_cache(maxsize=2)
 def interruptions_in(text: str) -> Mapping[int, int]:
-    r"""Return the start and end of each stretch between two lines over which an ARK may continue, besides line ends.
+    r"""Return the start and end of the stretches of *text* between two lines over which an ARK may continue.
 
-    It is a page break, with a form feed or lines that end or begin a page, the number of a line, or an empty line after
-    a hyphen.
+    A stretch is a page break (a form feed, or lines that end or begin a page), the number of a line, or an empty line
+    after a hyphen.
 
     >>> text = "see ark:/12148/bpt6k10\n\n- 12 -\n\n7371t"
     >>> [text[start:end] for start, end in interruptions_in(text).items()]
@@ -170,7 +172,7 @@ def interruptions_in(text: str) -> Mapping[int, int]:
 
 
 def may_go_on_below(text: str, ark_end: int) -> bool:
-    r"""Return True if an ARK that ends at *ark_end*, with its paragraph, may continue in the next one, or on the next page.
+    r"""Return True if an ARK that ends at *ark_end*, with its paragraph, may continue in one of the next two paragraphs.
 
     >>> may_go_on_below("ark:/67531/metadc107\n\n835b maps", 20), may_go_on_below("ark:/67531/metadc107\n\nMaps", 20)
     (True, False)
@@ -186,7 +188,7 @@ def may_go_on_below(text: str, ark_end: int) -> bool:
 
 
 def _interruption_after(text: str, line_end: int) -> dict[int, int]:
-    """Return start and end of the interruption at *line_end*; empty if there is none, or no name continues after it."""
+    """Return start and end of the interruption at *line_end*; empty without one, or if no name continues after it."""
     is_page_break = text[line_end - 1 : line_end] in _HYPHENS and _EMPTY_LINE.match(text, line_end) is not None
     is_below_foot = False
     for line in islice(_NEXT_LINE.finditer(text, line_end), _MOST_LINES):
@@ -206,9 +208,9 @@ def _interruption_after(text: str, line_end: int) -> dict[int, int]:
 
 
 def _is_page_line(text: str, line_end: int, line: re.Match[str], *, is_below_foot: bool) -> bool:
-    """Return True if *line*, below the one that ends at *line_end*, is a rule, a page number, or a running head or foot.
+    """Return True if *line*, below the line end *line_end*, is a rule, a page number, or a running head or foot.
 
-    *is_below_foot* is True if the line above it is such a line. Then a line with an empty line below it is a head.
+    *is_below_foot* is True if the line above is such a line: then a line before an empty line is a head.
     """
     line_text = line["line"].strip()
     if _PAGE_LINE.fullmatch(line_text):
@@ -231,7 +233,7 @@ def _is_page_line(text: str, line_end: int, line: re.Match[str], *, is_below_foo
 
 @lru_cache(maxsize=2)
 def _line_forms(text: str) -> Counter[str]:
-    """Return the number of lines of each form in a text, without long lines."""
+    """Return the number of lines of *text* by their form (`_form_of_line`), without long lines."""
     return Counter(_form_of_line(line) for line in text.splitlines() if len(line) <= 2 * _LONGEST_HEAD)
 
 
@@ -240,7 +242,7 @@ def _form_of_line(line: str) -> str:
 
 
 def _may_go_on(text: str, line_end: int, following_text: str, *, is_page_break: bool = True) -> bool:
-    """Return True if *following_text* may be the rest of the URL or ARK at the end of the line that ends at *line_end*."""
+    """Return True if *following_text* may be the rest of the URL or ARK before *line_end*."""
     text_before = text[max(0, line_end - _TAIL_CHARS) : line_end]
     word = _last_word(_last_lines(text_before))
     if naan_match := _NAAN_AT_END.search(word):

@@ -81,7 +81,7 @@ _LAST_LETTERS = (
 
 
 def may_hold_ark(value: str) -> bool:
-    """Return True if a value contains something like the label, in any of its spellings.
+    """Return True if *value* may contain a label, in any of its spellings.
 
     >>> may_hold_ark("https://n2t.net/ark%3A/12148/btv1b8"), may_hold_ark("dark:text-white")
     (True, False)
@@ -93,7 +93,7 @@ def may_hold_ark(value: str) -> bool:
 
 
 def label_sign_offsets(markup: str) -> list[int]:
-    """Return the offsets in well-formed *markup*, in order, of the signs of possible labels, however tags split them.
+    """Return the offsets of the signs of possible labels in well-formed *markup*, in order, also if tags split them.
 
     >>> label_sign_offsets('<p>bookmark: no; <b>ar<wbr/>k</b>: yes</p>')
     [33]
@@ -105,7 +105,7 @@ def label_sign_offsets(markup: str) -> list[int]:
 
 
 def word_ends(markup: str) -> Iterator[int]:
-    """Yield the offset after each letter that may end the word of a label; most pages without an ARK have none.
+    """Yield the offsets after letters in *markup* that may end the word of a label; most pages without ARKs have none.
 
     >>> list(word_ends("a mark: dark, ARK (the k), {k: 1}, work/"))
     [17]
@@ -133,7 +133,7 @@ _NAAN_AND_NAME = re.compile(r"/?(?P<compact>[0-9a-z]{5,16}/[0-9A-Za-z]\S*)", re.
 
 
 def with_label(value: str) -> str | None:
-    """Return *value* with a label if it is a NAAN and name, as in a field named after ARKs; None otherwise.
+    """Return *value*, of a field for ARKs, with a label if it is a NAAN and a name; None for other values.
 
     >>> with_label("12148/btv1b8449691v"), with_label("https://n2t.net/ark:/12148/btv1b8449691v")
     ('ark:12148/btv1b8449691v', None)
@@ -186,7 +186,7 @@ def holds_no_label_in_markup(source: str) -> bool:
 
 
 def _may_be_label(source: str, word_end: int) -> bool:
-    """Return True if the letter before *word_end*, a k in some spelling, may end the word of a label."""
+    """Return True if the letter before *word_end*, a k in any spelling, may end the word of a label."""
     match = _TEXT_AFTER_WORD.match(source, word_end)
     text_after = match[0] if match is not None else ""
     if not _MAY_BE_SIGN.search(_ANY_TAG.sub("", text_after)) and not _is_unsure(text_after):
@@ -201,7 +201,7 @@ def _may_be_label(source: str, word_end: int) -> bool:
 
 
 def _is_glued(source: str, word_start: int) -> bool:
-    """Return True if the word at *word_start* may be glued to an ARK, ignoring tags.
+    """Return True if only tags may be between an ARK and the word at *word_start*.
 
     >>> _is_glued("12148/x<i>5</i>dark:/", 15), _is_glued("12148/x5 dark:/", 10)
     (True, False)
@@ -222,7 +222,7 @@ def _may_follow_ar(source: str, end: int) -> bool:
 
 
 def _may_be_after(source: str, offset: int, letters: frozenset[str]) -> bool:
-    """Return True if one of *letters* may be the last before *offset*, ignoring tags and marks."""
+    """Return True if the last character before *offset*, ignoring tags and marks, may be one of *letters*."""
     if source[offset - 1 : offset].isalnum():
         return source[offset - 1] in letters
     start = max(0, offset - _MOST_BETWEEN_LETTERS)
@@ -235,7 +235,7 @@ def _may_be_after(source: str, offset: int, letters: frozenset[str]) -> bool:
 
 
 def _is_unsure(between: str) -> bool:
-    """Return True if a parser may not see *between* as tags and text."""
+    """Return True if a parser may divide the markup *between* into tags and text differently."""
     if _UNSURE_TAG.search(between):
         return True
     return any(tag.count('"') % 2 or tag.count("'") % 2 for tag in _ANY_TAG.findall(between))

@@ -10,7 +10,7 @@ import regex
 
 from extractors.model.offset_map import ODD_BLANK, WRAP
 
-#: Hosts that are known to resolve ARKs under ``/ark:``.
+#: Hosts that resolve ARKs under ``/ark:``.
 KNOWN_RESOLVERS = frozenset(
     """
     n2t.net arks.org ark.bnf.fr catalogue.bnf.fr data.bnf.fr gallica.bnf.fr archive.org digital.library.unt.edu
@@ -24,13 +24,12 @@ _MOST_LINES = 4
 #: All characters of a URL up to the label, over line wraps.
 _URL_BEFORE_LABEL = regex.compile(rf"(?r)(?:[^\s{ODD_BLANK}<>\"“”‘’'«»|\\^`{{}}]|(?<=\S)-?{WRAP})*\Z")
 _GAP = rf"(?:-?{WRAP})?"
-_ESCAPED_PERCENT = "%(?:25)*"
+_PERCENT = "%(?:25)*"
 _SCHEME = regex.compile(
-    rf"{_GAP.join('http')}(?:{_GAP}s)?(?:{_GAP}:{_GAP}/{_GAP}/|{_ESCAPED_PERCENT}3a{_ESCAPED_PERCENT}2f{_ESCAPED_PERCENT}2f)",
-    regex.IGNORECASE,
+    rf"{_GAP.join('http')}(?:{_GAP}s)?(?:{_GAP}:{_GAP}/{_GAP}/|{_PERCENT}3a{_PERCENT}2f{_PERCENT}2f)", regex.IGNORECASE
 )
 _ENCODED_SCHEME = regex.compile(r"https?%", regex.IGNORECASE)
-_EARLIER_LABEL = regex.compile(rf"(?r)(?<![\p{{L}}\p{{N}}])ark(?::|{_ESCAPED_PERCENT}3a)", regex.IGNORECASE)
+_EARLIER_LABEL = regex.compile(rf"(?r)(?<![\p{{L}}\p{{N}}])ark(?::|{_PERCENT}3a)", regex.IGNORECASE)
 #: A host with a blank in it: ``https://gallica. bnf.fr/``, ``https://gal lica.bnf.fr/``, ``https://bnf.fr /``.
 _SPACED_HOST = regex.compile(
     r"(?r)https?://(?:(?:[\w-]+\.)*(?:[\w-]*)[ ](?=[./-])|(?:[\w-]*|(?:[\w-]+\.)+)[ ])[\w.-]*(?::\d+)?/(?:[\w.~-]+/)*\Z",
@@ -55,14 +54,14 @@ _WHOLE_HOST = regex.compile(rf"https?://(?:[\w-]+\.)+[a-z]{{2,}}(?=/|{WRAP}|\Z)"
 
 @dataclass(frozen=True, slots=True)
 class WrittenResolver:
-    """The resolver before a label, if there is one."""
+    """The resolver before a label, with its offset."""
 
     url: str | None
     """The repaired URL with its final slash; a host without a scheme stays as written; None for a compact ARK."""
     start: int
-    """Where the mention begins in the repaired text."""
+    """The offset in the repaired text at which the mention begins: at the resolver, else at the label."""
     repair: str = ""
-    """The gap that was removed from it: a line wrap or a blank."""
+    """The gap that was removed from the resolver, ``line wrap`` or ``blank``; else empty."""
     is_doubtful: bool = False
     """True if another host or path is possible because of a line end."""
 
@@ -70,8 +69,8 @@ class WrittenResolver:
 def resolver_before(text: str, label_start: int, whole_addresses: Container[str] = frozenset()) -> WrittenResolver:
     """Return the resolver that ends before the label at *label_start* of a repaired *text*.
 
-    A URL inside the query of another URL counts alone; a URL with an earlier label belongs to another ARK. *whole_addresses* are
-    the addresses of resolvers that stand whole elsewhere.
+    A URL inside the query of another URL counts alone; a URL with an earlier label belongs to another ARK.
+    *whole_addresses* are `Evidence.resolver_addresses`.
 
     >>> resolver_before("see https://n2t.net/ark:/12148/x", 20).url
     'https://n2t.net/'
@@ -104,7 +103,7 @@ def address_of(resolver: str) -> str:
 
 
 def _search_start(text: str, label_start: int) -> int:
-    """Return the offset to start at, given the maximum length and number of lines of a resolver."""
+    """Return the least offset at which a resolver before *label_start* may begin, by its most characters and lines."""
     earliest = max(0, label_start - _LOOK_BACK)
     line_end = label_start
     for _ in range(_MOST_LINES):
@@ -132,7 +131,7 @@ def _end_of_open_bracket(url: str) -> int:
 
 
 def _last_url(text: str) -> str | None:
-    """Return the URL at the end of *text*, from its scheme on; None if there is none or it holds another ARK."""
+    """Return the end of *text* from the scheme of a URL on; None without a scheme after the last label."""
     text = text[text.rfind("__http") + 2 :] if "__http" in text else text  # a URL in URL Defense
     earlier_label = _EARLIER_LABEL.search(text)
     scheme = _SCHEME.search(text, earlier_label.end() if earlier_label else 0)
@@ -140,7 +139,7 @@ def _last_url(text: str) -> str | None:
 
 
 def _resolver_in_url(written: str, label_start: int, whole_addresses: Container[str]) -> WrittenResolver:
-    """Return the resolver in the URL *written*, which may be the value in the query of another URL."""
+    """Return the resolver in the URL *written*, which ends at *label_start*, or in the last value of its query."""
     no_resolver = WrittenResolver(None, label_start)
     written = written[_end_of_open_bracket(written) :]
     if not _SCHEME.match(written):
@@ -168,7 +167,7 @@ def _resolver_in_url(written: str, label_start: int, whole_addresses: Container[
 
 
 def _host_before(lines: Sequence[str], label_start: int, whole_addresses: Container[str]) -> WrittenResolver:
-    """Return the host without a scheme at the end of *lines*, which may begin in the last line but one."""
+    """Return the host without a scheme at the end of *lines*, before *label_start*; it may begin in the line before."""
     host = _HOST_ONLY.search(lines[-1])
     if host is None:
         return WrittenResolver(None, label_start)
@@ -207,7 +206,7 @@ def _possible_urls(text: str) -> list[str]:
 
 
 def _likeliest_url(urls: Sequence[str], whole_addresses: Container[str]) -> tuple[str, bool]:
-    """Return the likeliest of *urls*, the readings of one resolver, and True if another one is possible."""
+    """Return the likeliest of *urls*, the possible URLs of one resolver, and True if another of them is possible."""
     valid_urls = [url for url in urls if _VALID_RESOLVER.match(url)] or urls
     if len(valid_urls) == 1:
         return valid_urls[0], False
@@ -217,7 +216,7 @@ def _likeliest_url(urls: Sequence[str], whole_addresses: Container[str]) -> tupl
 
 
 def _is_whole_elsewhere(url: str, whole_addresses: Container[str], *, is_path_whole: bool = True) -> bool:
-    """Return True if *url* stands whole elsewhere; if no line end is in its path, its host is enough."""
+    """Return True if *url* is in *whole_addresses*; if no line end is in its path, its host is enough."""
     address = address_of(url)
     host = address.partition("/")[0]
     return address in whole_addresses or (is_path_whole and (host in KNOWN_RESOLVERS or host in whole_addresses))

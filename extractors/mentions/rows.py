@@ -1,4 +1,4 @@
-"""Mentions as flat rows: the output of `arkaudit extract`, and the columns of mentions in stores and datasets."""
+"""Mentions as rows of plain values: the output of `arkaudit extract`, and the columns in stores and datasets."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class ColumnKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class FlatColumn:
-    """A column of flat rows."""
+    """A column of the rows of mentions."""
 
     name: str
     kind: ColumnKind
@@ -36,7 +36,7 @@ class FlatColumn:
 
     @property
     def field(self) -> str:
-        """The name of the field of `Mention`, and of the column in a store."""
+        """The name of the column's attribute of `Mention`, and of the column in a store."""
         return "remarks" if self.name == "spelling" else self.name
 
 
@@ -73,7 +73,7 @@ MAIN_COLUMNS = ("document", "page", "ark", "repaired", "repairs", "confidence", 
 
 
 def mention_row(document_name: str, mention: Mention) -> dict[str, Any]:
-    """Return the row of one mention in the document of this name."""
+    """Return the row of one mention in a document, by `ALL_COLUMNS`, with values that JSON can represent."""
     values = {column.name: _plain_value(getattr(mention, column.field)) for column in MENTION_COLUMNS}
     return {"document": document_name, **values}
 

@@ -22,7 +22,7 @@ def test_generated_page_is_current(place: str) -> None:
 
 
 def test_page_about_extraction_quotes_the_definition_of_certain() -> None:
-    definition = (inspect.getdoc(confidence_in) or "").partition("It is certain\n")[2]
+    definition = (inspect.getdoc(confidence_in) or "").partition("The ARK is certain\n")[2]
     page = (ROOT / "docs" / "extraction.md").read_text("utf-8")
     assert definition.strip() in page, "quote the docstring of confidence_in in docs/extraction.md"
 
