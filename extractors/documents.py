@@ -34,14 +34,14 @@ from extractors.wraps.evidence import Evidence
 #: Hidden files that a finding names one by one.
 _MOST_NAMES = 5
 #: Folders of installed or generated files, which are not documents of the user.
-_INSTALLED = frozenset({"__pycache__", "bower_components", "node_modules", "site-packages"})
+_INSTALLED_FOLDERS = frozenset({"__pycache__", "bower_components", "node_modules", "site-packages"})
 
 #: Suffixes of pictures of web pages and of authors; a TIFF file is rather a scanned document.
-_PICTURES = (".gif", ".ico", ".jpeg", ".jpg", ".png", ".webp")
+_PICTURE_SUFFIXES = (".gif", ".ico", ".jpeg", ".jpg", ".png", ".webp")
 
 
 def document_name(path: Path) -> str:
-    """Return the name of a file as a document; bytes that are not valid text are escaped.
+    """Return *path* as the name of a document; bytes that are not UTF-8 are escaped.
 
     >>> document_name(Path("caf\\udce9.txt"))
     'caf\\\\udce9.txt'
@@ -49,44 +49,46 @@ def document_name(path: Path) -> str:
     return str(path).encode("utf-8", "backslashreplace").decode("utf-8")
 
 
-def files_in(folder: Path, hidden: list[str]) -> Iterator[Path]:
-    """Yield the files in *folder* and below it; an unreadable subfolder is yielded itself.
+def files_in(folder: Path, skipped_paths: list[str]) -> Iterator[Path]:
+    """Yield the files in *folder* and below it, and the subfolders that can't be read.
 
-    Hidden files, hidden folders, folders of installed programs and pictures are skipped; their names are added to
-    *hidden*.
+    Hidden files and folders, folders of installed programs, and pictures are skipped; their paths, relative to
+    *folder*, are added to *skipped_paths*.
 
     Raises `SourceUnreadable` if *folder* itself can't be read.
     """
     unreadable: list[OSError] = []
-    for parent, folders, names in os.walk(folder, onerror=unreadable.append):
-        passed_over = {name for name in (*folders, *names) if name.startswith(".")}
-        passed_over |= _INSTALLED.intersection(folders)
-        passed_over |= {name for name in names if name.lower().endswith(_PICTURES)}
-        hidden += [os.path.relpath(Path(parent, name), folder) for name in passed_over]
-        folders[:] = [name for name in folders if name not in passed_over]
-        yield from (path for name in names if name not in passed_over and _may_be_file(path := Path(parent, name)))
+    for parent, folders, file_names in os.walk(folder, onerror=unreadable.append):
+        skipped_names = {name for name in (*folders, *file_names) if name.startswith(".")}
+        skipped_names |= _INSTALLED_FOLDERS.intersection(folders)
+        skipped_names |= {name for name in file_names if name.lower().endswith(_PICTURE_SUFFIXES)}
+        skipped_paths += [os.path.relpath(Path(parent, name), folder) for name in skipped_names]
+        folders[:] = [name for name in folders if name not in skipped_names]
+        yield from (
+            path for name in file_names if name not in skipped_names and _may_be_file(path := Path(parent, name))
+        )
     for problem in unreadable:
         if Path(problem.filename) == folder:
             raise SourceUnreadable(f"{folder} can't be read: {problem.strerror}")
         yield Path(problem.filename)
 
 
-def hidden_finding(names: Sequence[str]) -> Finding:
-    """Return the finding about files and folders that were skipped.
+def hidden_finding(paths: Sequence[str]) -> Finding:
+    """Return the finding that the files and folders *paths* were skipped.
 
     >>> hidden_finding([".git", ".a", ".b", ".c", ".d", ".e"]).detail
     'hidden, installed or pictures, and not read unless they are named: .a, .b, .c, .d, .e and 1 more'
     """
-    first = sorted(names)[:_MOST_NAMES]
-    more = f" and {len(names) - len(first)} more" if len(names) > len(first) else ""
+    shown_paths = sorted(paths)[:_MOST_NAMES]
+    rest = f" and {len(paths) - len(shown_paths)} more" if len(paths) > len(shown_paths) else ""
     return Finding(
         "members-skipped",
-        f"hidden, installed or pictures, and not read unless they are named: {', '.join(first)}{more}",
+        f"hidden, installed or pictures, and not read unless they are named: {', '.join(shown_paths)}{rest}",
     )
 
 
 def _may_be_file(path: Path) -> bool:
-    """Return True if *path* is a file, or if permissions hide that; reading it then gives a finding."""
+    """Return True if *path* is a file, or may be one but permissions prevent the test; reading then gives a finding."""
     try:
         return is_file(path)
     except PermissionError:
@@ -94,23 +96,23 @@ def _may_be_file(path: Path) -> bool:
 
 
 def unwritable_reason(folder: Path) -> str | None:
-    """Return why *folder* can't be created or written to, or None if it can. Leaves no file behind.
+    """Return a message why *folder* can't be created or written to; None if it can.
 
     A temporary folder is created, because permissions alone can mislead, as in /proc.
     """
-    there = next(parent for parent in (folder, *folder.absolute().parents) if path_exists(parent))
-    if not is_folder(there):
-        return f"{there}: is not a folder"
+    existing_parent = next(parent for parent in (folder, *folder.absolute().parents) if path_exists(parent))
+    if not is_folder(existing_parent):
+        return f"{existing_parent}: is not a folder"
     try:
-        with TemporaryDirectory(prefix=".arkaudit-", dir=there):
+        with TemporaryDirectory(prefix=".arkaudit-", dir=existing_parent):
             return None
     except OSError as problem:
-        return f"{there}: the folder can't be written to: {problem.strerror}"
+        return f"{existing_parent}: the folder can't be written to: {problem.strerror}"
 
 
 #: The document name of standard input and of bytes without a name.
 STANDARD_INPUT = "-"
-_UNREADABLE = NOTHING_READ - {"empty"} | {"not-fetched"}
+_UNREADABLE_KINDS = NOTHING_READ - {"empty"} | {"not-fetched"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,8 +120,9 @@ class Origin:
     """The source of a document in a dataset."""
 
     source: str
-    """The archive or file."""
+    """The name of the archive or file."""
     url: str | None = None
+    """The URL of a member of a web archive."""
     size: int | None = None
     """Size in bytes; None for a folder or an archive itself."""
     sha256: str | None = None
@@ -148,9 +151,16 @@ class Document:
     origin: Origin | None = None
 
     @classmethod
-    def from_extraction(cls, name: str, read: Extraction) -> Document:
-        """Return the document for the extraction *read*."""
-        return cls(name, read.mentions, read.findings, read.unresolved, read.reading.media_type, read.reading.title)
+    def from_extraction(cls, name: str, extraction: Extraction) -> Document:
+        """Return the document *name* with the content of *extraction*."""
+        return cls(
+            name,
+            extraction.mentions,
+            extraction.findings,
+            extraction.unresolved,
+            extraction.reading.media_type,
+            extraction.reading.title,
+        )
 
     @property
     def arks(self) -> tuple[Ark, ...]:
@@ -160,7 +170,7 @@ class Document:
     @property
     def is_unreadable(self) -> bool:
         """True if it could not be fetched or read at all; an empty document counts as read."""
-        return not self.mentions and any(finding.kind in _UNREADABLE for finding in self.findings)
+        return not self.mentions and any(finding.kind in _UNREADABLE_KINDS for finding in self.findings)
 
     @property
     def is_read_in_part(self) -> bool:
@@ -168,7 +178,7 @@ class Document:
         return not self.is_unreadable and any(finding.kind in READ_IN_PART for finding in self.findings)
 
     def decide(self, evidence: Evidence) -> Document:
-        """Return the document with its unresolved mentions decided by the *evidence* of all documents.
+        """Return the document with its `unresolved` mentions decided by the *evidence* of all documents.
 
         The CPU time is bounded (`extractors.model.budget`); a finding reports mentions left undecided.
         """
@@ -178,20 +188,20 @@ class Document:
         with use_budget(budget):
             mentions = with_evidence(self.mentions, self.unresolved, evidence)
         findings = tuple(dict.fromkeys((*self.findings, *budget.findings)))
-        changed = tuple(
-            doubt.index
-            for doubt in self.unresolved
-            for before, after in [(self.mentions[doubt.index], mentions[doubt.index])]
+        changed_indexes = tuple(
+            unresolved_mention.index
+            for unresolved_mention in self.unresolved
+            for before, after in [(self.mentions[unresolved_mention.index], mentions[unresolved_mention.index])]
             if (before.ark, before.reason) != (after.ark, after.reason)
         )
-        return replace(self, mentions=mentions, unresolved=(), findings=findings, changed=changed)
+        return replace(self, mentions=mentions, unresolved=(), findings=findings, changed=changed_indexes)
 
     def __repr__(self) -> str:
         return f"<Document {self.name!r}: {len(self.mentions)} mentions, {len(self.findings)} findings>"
 
 
 def documents_in_file(path: Path, name: str | None = None) -> Iterator[ArchiveMember | Document]:
-    """Yield the documents in one local file, named by *name*; a file that can't be opened gives a finding."""
+    """Yield the documents in the file *path*, named by *name*; a file that can't be opened gives one with a finding."""
     name = document_name(path) if name is None else name
     try:
         with path.open("rb") as stream:
@@ -201,12 +211,12 @@ def documents_in_file(path: Path, name: str | None = None) -> Iterator[ArchiveMe
 
 
 def documents_in(stream: BinaryIO, name: str, *, path: str) -> Iterator[ArchiveMember | Document]:
-    """Yield the documents in a seekable stream; the suffix of *path* may show their format."""
+    """Yield the documents in a seekable *stream*, which is called *name*; the suffix of *path* may show the format."""
     stream.seek(0)
     for member in members(stream, name=name, path=path):
         yield member if isinstance(member, ArchiveMember) else Document(name, (), (member,))
 
 
 def mention_rows(document: Document) -> list[dict[str, Any]]:
-    """Return the rows of a document's mentions in the output of `arkaudit extract`."""
+    """Return the rows of the mentions of *document* (`mention_row`), as `arkaudit extract` prints them."""
     return [mention_row(document.name, mention) for mention in document.mentions]

@@ -59,24 +59,24 @@ _PLAIN_LABELS = ("ark:/", "ark:")
 #: https://urldefense.proofpoint.com/v2/url?u=https-3A__n2t.net_ark-3A_12148_btv1b84&d=…
 _DEFENDER = "urldefense.proofpoint.com/v2/url?u="
 _URL_DEFENSE = re.compile(rf"(?<={re.escape(_DEFENDER)})[0-9A-Za-z._~-]+")
-_DEFENDED = re.compile("-([2-7][0-9A-F])")
-_UNSEEN = "\N{WORD JOINER}"
+_DEFENDED_CHAR = re.compile("-([2-7][0-9A-F])")
+_INVISIBLE = "\N{WORD JOINER}"
 _BEFORE_CHARS = 100
 _LONG_BEFORE_CHARS = 700
-_BEHIND_CHARS = 120
+_AFTER_CHARS = 120
 _MOST_REGION_CHARS = 2**15
 _REST_OF_WORD = re.compile(r"[^\s<>\"'|,;()\[\]{}]*+")
 #: Labels that are read inside one ARK; a text with more is not a citation.
-MOST_WITHIN = 4
+MOST_LABELS_IN_ARK = 4
 _AROUND_BREAK = re.compile(r"(?:(?<! )[ ]++)?+\n[ ]*+")
 _BETWEEN_WORDS = re.compile(r"\S \S")
 
 
 def find_arks(text: str | None, *, evidence: Evidence | None = None) -> list[Mention]:
-    """Return all ARKs in running *text*, in the order of their labels.
+    """Return the mentions of ARKs in running *text*, in the order of their labels.
 
     A missing value of a column (None, NaN, `pandas.NA`) gives an empty list. Raises TypeError for other types, such as
-    bytes.
+    bytes. *evidence* is that of other documents.
 
     >>> [mention] = find_arks("The scan (see ark:/12148/bpt6k10\\n7371t).")
     >>> str(mention.ark), mention.repairs, mention.confidence.token
@@ -90,70 +90,72 @@ def find_arks(text: str | None, *, evidence: Evidence | None = None) -> list[Men
 
 
 def scan(
-    block: Block, evidence: Evidence, linked: Mapping[int, Ark] | None = None
+    block: Block, evidence: Evidence, arks_by_link: Mapping[int, Ark] | None = None
 ) -> Iterator[Mention | NamespaceMention]:
-    """Yield all mentions of ARKs and of bare NAANs in one *block*, in the order of their labels.
+    """Yield the mentions of ARKs and of bare NAANs in *block*, in the order of their labels.
 
-    *linked* maps the number of each link in the document to the ARK in its target.
+    *arks_by_link* maps the link numbers of the document to the ARKs in link targets.
     """
-    unwrapped = _unwrap_urls(block.text)
-    if unwrapped != block.text:
-        for mention in scan(replace(block, text=unwrapped), evidence, linked):
-            yield _as_written(mention, block.text)
+    unwrapped_text = _unwrap_urls(block.text)
+    if unwrapped_text != block.text:
+        for mention in scan(replace(block, text=unwrapped_text), evidence, arks_by_link):
+            yield _with_written_chars(mention, block.text)
         return
-    value = clean_value(block, evidence.zones)
-    if value is not None:
-        yield value
+    value_mention = clean_value(block, evidence.zones)
+    if value_mention is not None:
+        yield value_mention
         return
     if block.role is not Role.TEXT:
-        yield from read_block(block, evidence, linked or {})
+        yield from read_block(block, evidence, arks_by_link or {})
         return
     if holds_no_label(block.text):
         return
     columns = _columns_in(block)
     if not columns:
-        yield from read_block(block, evidence, linked or {})
+        yield from read_block(block, evidence, arks_by_link or {})
         return
-    last = -1  # columns with ragged edges may share lines; yield each offset once
+    last_start = -1  # columns with ragged edges may share lines; yield each offset once
     for mention in sorted(_scan_columns(block, columns, evidence), key=attrgetter("start")):
-        if mention.start > last:
-            last = mention.start
+        if mention.start > last_start:
+            last_start = mention.start
             yield mention
 
 
-def _as_written(mention: Mention | NamespaceMention, text: str) -> Mention | NamespaceMention:
-    """Return a mention found in the unwrapped form of *text*, with the characters of *text* as written."""
+def _with_written_chars(mention: Mention | NamespaceMention, text: str) -> Mention | NamespaceMention:
+    """Return *mention*, read in `_unwrap_urls` of *text*, with the characters of *text* as written."""
     if isinstance(mention, NamespaceMention):
         return replace(mention, as_written=text[slice(*mention.span)])
-    written = text[mention.start : mention.end]
-    escapes = {"invisible character": "percent-encoding"} if _UNSEEN not in written else {}
-    return replace(mention, as_written=written, repairs=tuple(escapes.get(name, name) for name in mention.repairs))
+    written_text = text[mention.start : mention.end]
+    escapes = {"invisible character": "percent-encoding"} if _INVISIBLE not in written_text else {}
+    return replace(
+        mention, as_written=written_text, repairs=tuple(escapes.get(repair, repair) for repair in mention.repairs)
+    )
 
 
 def _unwrap_urls(text: str) -> str:
-    """Return *text* with the URLs inside URL Defense (version 2) decoded, without changing any offset.
+    """Return *text* with the URLs inside URL Defense (version 2) decoded and filled with `_INVISIBLE` to keep offsets.
 
-    >>> _unwrap_urls("https://urldefense.proofpoint.com/v2/url?u=https-3A__n2t.net_ark-3A_1&d=x").replace(_UNSEEN, "")
-    'https://urldefense.proofpoint.com/v2/url?u=https://n2t.net/ark:/1&d=x'
+    >>> _unwrap_urls("https://urldefense.proofpoint.com/v2/url?u=https-3A__n2t.net_ark-3A_1&d").replace(_INVISIBLE, "")
+    'https://urldefense.proofpoint.com/v2/url?u=https://n2t.net/ark:/1&d'
     """
 
-    def in_clear(wrapped: re.Match[str]) -> str:
-        return _DEFENDED.sub(lambda escape: chr(int(escape[1], 16)) + 2 * _UNSEEN, wrapped[0].replace("_", "/"))
+    def decoded(wrapped: re.Match[str]) -> str:
+        return _DEFENDED_CHAR.sub(lambda escape: chr(int(escape[1], 16)) + 2 * _INVISIBLE, wrapped[0].replace("_", "/"))
 
-    return _URL_DEFENSE.sub(in_clear, text) if _DEFENDER in text else text
+    return _URL_DEFENSE.sub(decoded, text) if _DEFENDER in text else text
 
 
 def _columns_in(block: Block) -> list[TextColumn]:
-    """Return the columns of *block* to read separately."""
+    """Return the columns of *block*, if it is plain text without pages and links; else empty."""
     has_columns = block.role is Role.TEXT and block.page is None and not block.anchors
     return columns_of(block.text) if has_columns else []
 
 
-def _read_column(alone: Block, evidence: Evidence) -> Iterator[Mention | NamespaceMention]:
-    """Yield the mentions in a column *alone*, with the spans of its lines and without the gaps between them."""
-    for mention in read_block(alone, evidence, {}):
+def _read_column(column_block: Block, evidence: Evidence) -> Iterator[Mention | NamespaceMention]:
+    """Yield the mentions in *column_block* (`TextColumn.own_text`), without the blanks between its lines."""
+    for mention in read_block(column_block, evidence, {}):
         if isinstance(mention, Mention):
-            lines = (lines_between(alone.text, *span) for span in mention.spans)
+            lines = (lines_between(column_block.text, *span) for span in mention.spans)
             mention = replace(mention, spans=tuple(chain.from_iterable(lines)))
         yield replace(mention, as_written=_AROUND_BREAK.sub("\n", mention.as_written))
 
@@ -161,7 +163,7 @@ def _read_column(alone: Block, evidence: Evidence) -> Iterator[Mention | Namespa
 def _scan_columns(
     block: Block, columns: Sequence[TextColumn], evidence: Evidence
 ) -> Iterator[Mention | NamespaceMention]:
-    """Yield the mentions in each of *columns*, read separately, and those outside of them."""
+    """Yield the mentions of *block* outside of *columns*, then those in *columns*, which are read separately."""
     for mention in read_block(block, evidence, {}):
         if not any(column.contains(mention.start) for column in columns):
             yield mention
@@ -170,111 +172,117 @@ def _scan_columns(
             yield mention.shift(column.start)
 
 
-def read_block(block: Block, evidence: Evidence, linked: Mapping[int, Ark]) -> Iterator[Mention | NamespaceMention]:
+def read_block(
+    block: Block, evidence: Evidence, arks_by_link: Mapping[int, Ark]
+) -> Iterator[Mention | NamespaceMention]:
     """Yield the mentions in *block*: clean ARKs by one pattern, all others step by step."""
     text = block.text
-    may_hide = None
-    read_up_to = 0
+    has_hint = None
+    read_end = 0
     for region in _regions(text):
-        if may_hide is None:
-            may_hide = has_hints(text)
-        clean = None
-        if not may_hide or not may_hide_label(text, region.start, region.end):
-            clean = _clean_in(block, region, read_up_to, evidence, linked)
-        if clean is not None:
-            yield from clean
+        if has_hint is None:
+            has_hint = has_hints(text)
+        mentions = None
+        if not has_hint or not may_hide_label(text, region.start, region.end):
+            mentions = _clean_mentions(block, region, read_end, evidence, arks_by_link)
+        if mentions is not None:
+            yield from mentions
         else:
-            read_up_to = yield from _read_region(block, region, read_up_to, evidence, linked)
-        read_up_to = max(read_up_to, region.signs[-1])
+            read_end = yield from _read_region(block, region, read_end, evidence, arks_by_link)
+        read_end = max(read_end, region.signs[-1])
 
 
-def _clean_in(
-    block: Block, region: _Region, read_up_to: int, evidence: Evidence, linked: Mapping[int, Ark]
+def _clean_mentions(
+    block: Block, region: _Region, read_end: int, evidence: Evidence, arks_by_link: Mapping[int, Ark]
 ) -> list[Mention] | None:
-    """Return the mentions in *region* if each sign in it is a clean ARK or no label; None otherwise."""
+    """Return the mentions in *region* from *read_end* on; None unless all signs are of clean ARKs or of no label."""
     mentions = []
     for sign in region.signs:
         if block.text[sign] != ":":
             return None
         if is_no_label(block.text, sign):
             continue
-        first = sign - len("ark")
-        mention = clean_mention(block, first, region.start, region.end, evidence.zones) if first >= 0 else None
-        if mention is None or _is_linked_otherwise(mention, linked):
+        label_start = sign - len("ark")
+        mention = (
+            clean_mention(block, label_start, region.start, region.end, evidence.zones) if label_start >= 0 else None
+        )
+        if mention is None or _is_linked_otherwise(mention, arks_by_link):
             return None
-        if first >= read_up_to:
+        if label_start >= read_end:
             mentions.append(mention)
     return mentions
 
 
-def _is_linked_otherwise(mention: Mention, linked: Mapping[int, Ark]) -> bool:
+def _is_linked_otherwise(mention: Mention, arks_by_link: Mapping[int, Ark]) -> bool:
     """Return True if *mention* is in the text of a link to another ARK."""
-    return mention.link is not None and linked.get(mention.link, mention.ark) != mention.ark
+    return mention.link is not None and arks_by_link.get(mention.link, mention.ark) != mention.ark
 
 
 def _read_region(
-    block: Block, region: _Region, read_up_to: int, evidence: Evidence, linked: Mapping[int, Ark]
+    block: Block, region: _Region, read_end: int, evidence: Evidence, arks_by_link: Mapping[int, Ark]
 ) -> Generator[Mention | NamespaceMention, None, int]:
-    """Yield the mentions in *region* after *read_up_to*; return the offset where reading ended."""
+    """Yield the mentions in *region* with labels from *read_end* on; return the offset at which reading ended."""
     text = block.text
-    covered = within = 0
+    ark_end = label_count = 0
     while True:
         is_on_one_page = text.find("\f", region.start, region.end) < 0
         offsets = offset_map(text, region.start, region.end, interruptions_of(block))
         reread_from = None
         for label in _labels(offsets.text):
-            at = offsets.source_offset(label.start())
-            if at < read_up_to:
+            label_start = offsets.source_offset(label.start())
+            if label_start < read_end:
                 continue
             if is_on_one_page and label[0] in _PLAIN_LABELS:
-                mention = clean_mention(block, at, region.start, region.end, evidence.zones)
-                if mention is not None and not _is_linked_otherwise(mention, linked):
-                    read_up_to = at + 1
+                mention = clean_mention(block, label_start, region.start, region.end, evidence.zones)
+                if mention is not None and not _is_linked_otherwise(mention, arks_by_link):
+                    read_end = label_start + 1
                     yield mention
                     continue
-            if at < covered:
-                within += 1
-                if within > MOST_WITHIN:
-                    read_up_to = covered
-                    span = (at, covered)
-                    shown = text[at : min(covered, at + _BEFORE_CHARS)]
-                    yield NamespaceMention(shown, span, shown, is_overlong=True)
+            if label_start < ark_end:
+                label_count += 1
+                if label_count > MOST_LABELS_IN_ARK:
+                    read_end = ark_end
+                    span = (label_start, ark_end)
+                    shown_text = text[label_start : min(ark_end, label_start + _BEFORE_CHARS)]
+                    yield NamespaceMention(shown_text, span, shown_text, is_overlong=True)
                     continue
             else:
-                within = 0
-            reader = MentionReader(block, offsets, label, evidence, linked)
-            found = reader.read()
+                label_count = 0
+            reader = MentionReader(block, offsets, label, evidence, arks_by_link)
+            next_mention = reader.read()
             if reader.reached_end and region.end < len(text):
-                is_of_next = region.signs[-1] < at and region.next_sign < offsets.source_end(label.end())
-                if is_of_next:  # the next region has it whole
-                    return read_up_to
-                reread_from = at
+                is_in_next_region = region.signs[-1] < label_start and region.next_sign < offsets.source_end(
+                    label.end()
+                )
+                if is_in_next_region:  # the next region has it whole
+                    return read_end
+                reread_from = label_start
                 break
-            read_up_to = at + 1
-            if isinstance(found, NamespaceMention) and found.is_overlong:
-                read_up_to = _REST_OF_WORD.match(text, found.end).end()  # type: ignore[union-attr]
-            if found is not None:
-                covered = found.end if at >= covered else covered
-                yield found
+            read_end = label_start + 1
+            if isinstance(next_mention, NamespaceMention) and next_mention.is_overlong:
+                read_end = _REST_OF_WORD.match(text, next_mention.end).end()  # type: ignore[union-attr]
+            if next_mention is not None:
+                ark_end = next_mention.end if label_start >= ark_end else ark_end
+                yield next_mention
         if reread_from is None:
-            return read_up_to
+            return read_end
         region = region.longer(reread_from)
 
 
 def _labels(text: str) -> Iterator[regex.Match[str]]:
-    """Yield the labels in a repaired text; `_LETTERS` finds the candidates fast."""
-    end = 0
-    for word in _LETTERS.finditer(text):
-        if word.start() >= end:
-            label = _LABEL.match(text, word.start())
+    """Yield the matches of `_LABEL` in the repaired *text*; `_LETTERS` finds the candidates fast."""
+    label_end = 0
+    for word_match in _LETTERS.finditer(text):
+        if word_match.start() >= label_end:
+            label = _LABEL.match(text, word_match.start())
             if label:
-                end = label.end()
+                label_end = label.end()
                 yield label
 
 
 @dataclass(frozen=True, slots=True)
 class _Region:
-    """A stretch of the text around signs of labels, with context on both sides."""
+    """A stretch of the text around signs of labels, with context on both sides; all are offsets in the text."""
 
     start: int
     end: int
@@ -282,42 +290,42 @@ class _Region:
     next_sign: int
     """The first sign of the next region, or the end of the text."""
 
-    def longer(self, label_at: int) -> _Region:
-        """Return a region with at least twice the space after the label at *label_at*."""
-        length = max(_BEHIND_CHARS, self.end - label_at)
-        return _Region(max(0, label_at - _LONG_BEFORE_CHARS), label_at + 2 * length, self.signs, self.next_sign)
+    def longer(self, label_start: int) -> _Region:
+        """Return a region that extends at least twice as far after the label at *label_start*."""
+        length = max(_AFTER_CHARS, self.end - label_start)
+        return _Region(max(0, label_start - _LONG_BEFORE_CHARS), label_start + 2 * length, self.signs, self.next_sign)
 
 
 def _regions(text: str) -> Iterator[_Region]:
     """Yield the stretches of *text* that may contain labels, in order; they may overlap."""
-    start = last = -1
-    near: list[int] = []
+    start = last_sign = -1
+    signs: list[int] = []
     for sign in label_signs(text):
-        if start >= 0 and sign - last < _BEHIND_CHARS and sign - start < _MOST_REGION_CHARS:
-            last = sign
-            near.append(sign)
+        if start >= 0 and sign - last_sign < _AFTER_CHARS and sign - start < _MOST_REGION_CHARS:
+            last_sign = sign
+            signs.append(sign)
             continue
         if start >= 0:
-            yield _Region(start, min(len(text), last + _BEHIND_CHARS), near, sign)
-        start, last, near = _region_start(text, sign), sign, [sign]
+            yield _Region(start, min(len(text), last_sign + _AFTER_CHARS), signs, sign)
+        start, last_sign, signs = _region_start(text, sign), sign, [sign]
     if start >= 0:
-        yield _Region(start, min(len(text), last + _BEHIND_CHARS), near, len(text))
+        yield _Region(start, min(len(text), last_sign + _AFTER_CHARS), signs, len(text))
 
 
 def _region_start(text: str, sign: int) -> int:
-    """Return a start that leaves room for the whole resolver before the label."""
-    near = max(0, sign - _BEFORE_CHARS)
-    return near if _BETWEEN_WORDS.search(text, near, sign) else max(0, sign - _LONG_BEFORE_CHARS)
+    """Return the start of a region whose first label has this *sign*, with room for a whole resolver."""
+    start = max(0, sign - _BEFORE_CHARS)
+    return start if _BETWEEN_WORDS.search(text, start, sign) else max(0, sign - _LONG_BEFORE_CHARS)
 
 
 # Doubtful mentions, stored with the text around them, to be decided again by the ARKs of a whole audit. Certain
 # mentions don't change.
 
-#: The lines that count as evidence.
+#: The lines near a mention, whose lengths and numbers are evidence.
 _LINES_BEFORE = regex.compile(rf"(?r)(?:[^\n]*+\n){{0,{NEAR_LINES}}}[^\n]*+")
 _LINES_AFTER = regex.compile(rf"[^\n]*+(?:\n[^\n]*+){{0,{NEAR_LINES}}}+")
 #: Rules that no evidence overrules: no part of an ARK can follow.
-_PLAIN = frozenset({Reason.ENDS_BEFORE_IDENTIFIER, Reason.ENDS_BEFORE_OTHER_TEXT})
+_FINAL_REASONS = frozenset({Reason.ENDS_BEFORE_IDENTIFIER, Reason.ENDS_BEFORE_OTHER_TEXT})
 
 
 @dataclass(frozen=True, slots=True)
@@ -339,51 +347,50 @@ class UnresolvedMention:
 def unresolved_mentions(
     blocks: Sequence[Block], mentions: Sequence[tuple[int, Mention]]
 ) -> Iterator[UnresolvedMention]:
-    """Yield those of *mentions* (each with the index of its block) that more evidence may change."""
-    linked = linked_arks(mention for _, mention in mentions)
-    columns: dict[int, list[TextColumn]] = {}
+    """Yield the mentions that more evidence may change; *mentions* have the index of their block in *blocks*."""
+    arks_by_link = linked_arks(mention for _, mention in mentions)
+    columns_by_block: dict[int, list[TextColumn]] = {}
     for index, (block_index, mention) in enumerate(mentions):
-        if mention.confidence is Confidence.CERTAIN or mention.reason in _PLAIN:
+        if mention.confidence is Confidence.CERTAIN or mention.reason in _FINAL_REASONS:
             continue
-        if block_index not in columns:
-            columns[block_index] = _columns_in(blocks[block_index])
-        around = [column for column in columns[block_index] if column.contains(mention.start)]
+        if block_index not in columns_by_block:
+            columns_by_block[block_index] = _columns_in(blocks[block_index])
+        mention_columns = [column for column in columns_by_block[block_index] if column.contains(mention.start)]
         block, block_start = blocks[block_index], 0
-        if around:
-            block_start = around[0].start
-            block = replace(block, text=around[0].own_text(), interruptions=())
+        if mention_columns:
+            block_start = mention_columns[0].start
+            block = replace(block, text=mention_columns[0].own_text(), interruptions=())
         has_readings = mention.alternatives or mention.reason is not Reason.CHECK_CHARACTER_FAILS
-        near = NEAR_CHARS if has_readings else 2 * _BEHIND_CHARS
+        near_chars = NEAR_CHARS if has_readings else 2 * _AFTER_CHARS
         start, end = mention.start - block_start, mention.end - block_start
-        start = _LINES_BEFORE.match(block.text, max(0, start - near), start).start()
-        window = _window(block, start, _LINES_AFTER.match(block.text, end, end + near).end())
+        start = _LINES_BEFORE.match(block.text, max(0, start - near_chars), start).start()
+        window = _window(block, start, _LINES_AFTER.match(block.text, end, end + near_chars).end())
         links = dict.fromkeys(anchor.link for anchor in window.anchors)
         yield UnresolvedMention(
             index,
             window,
             block_start + start,
-            tuple((link, linked[link]) for link in links if link in linked),
-            in_column=bool(around),
+            tuple((link, arks_by_link[link]) for link in links if link in arks_by_link),
+            in_column=bool(mention_columns),
         )
 
 
 def decide_again(unresolved: UnresolvedMention, mention: Mention, evidence: Evidence) -> Mention:
-    """Return *mention* as decided by more *evidence* and completed by its own link; itself if nothing changes."""
-    at = mention.start - unresolved.offset
-    linked = dict(unresolved.linked)
+    """Return *mention* as decided by more *evidence* and completed by its link; the same object if nothing changes."""
+    start = mention.start - unresolved.offset
+    arks_by_link = dict(unresolved.linked)
     window = unresolved.window
-    for again in _read_column(window, evidence) if unresolved.in_column else scan(window, evidence, linked):
-        if isinstance(again, Mention) and again.start == at:
-            whole = next(
-                complete_mentions([again], linked)
-            )  # by the links of the window: a store keeps no link numbers
-            if (whole.ark, whole.reason) == (mention.ark, mention.reason):
+    for new_mention in _read_column(window, evidence) if unresolved.in_column else scan(window, evidence, arks_by_link):
+        if isinstance(new_mention, Mention) and new_mention.start == start:
+            # By the links of the window: a store keeps no link numbers.
+            complete = next(complete_mentions([new_mention], arks_by_link))
+            if (complete.ark, complete.reason) == (mention.ark, mention.reason):
                 return mention
             # The resolver was decided by the others of its document, which are not in *evidence*.
-            before, own = mention.resolver or "", whole.repaired.removeprefix(whole.resolver or "")
+            resolver, own_text = mention.resolver or "", complete.repaired.removeprefix(complete.resolver or "")
             return replace(
-                whole.shift(unresolved.offset),
-                repaired=before + own,
+                complete.shift(unresolved.offset),
+                repaired=resolver + own_text,
                 resolver=mention.resolver,
                 link=mention.link,
                 citation=mention.citation,
@@ -392,23 +399,23 @@ def decide_again(unresolved: UnresolvedMention, mention: Mention, evidence: Evid
 
 
 def _window(block: Block, start: int, end: int) -> Block:
-    """Return the piece of *block* from *start* to *end*, with its annotations."""
+    """Return the piece of *block* from *start* to *end*, with the block's attributes for that piece."""
     return replace(
         block,
         text=block.text[start:end],
-        page=None if block.page is None else block.page + sum(at <= start for at in block.page_breaks),
+        page=None if block.page is None else block.page + sum(offset <= start for offset in block.page_breaks),
         anchors=tuple(
             Anchor(max(0, anchor.start - start), anchor.end - start, anchor.link)
             for anchor in block.anchors
             if anchor.end > start and anchor.start < end
         ),
-        line_slack=tuple((at - start, slack) for at, slack in block.line_slack if start <= at < end),
-        seams=tuple(at - start for at in block.seams if start <= at < end),
-        page_breaks=tuple(at - start for at in block.page_breaks if start < at < end),
+        line_slack=tuple((offset - start, slack) for offset, slack in block.line_slack if start <= offset < end),
+        seams=tuple(offset - start for offset in block.seams if start <= offset < end),
+        page_breaks=tuple(offset - start for offset in block.page_breaks if start < offset < end),
         interruptions=tuple(
-            (first - start, last - start)
-            for first, last in interruptions_of(block).items()
-            if start < first and last < end
+            (stretch_start - start, stretch_end - start)
+            for stretch_start, stretch_end in interruptions_of(block).items()
+            if start < stretch_start and stretch_end < end
         ),
         following=block.following if end >= len(block.text) else "",
     )

@@ -56,7 +56,7 @@ S = TypeVar("S")
 
 _EVIDENCE = "evidence of all documents"
 
-#: A document to read, or a `Document` that only holds findings.
+#: A document to read, or a `Document` with findings only.
 Part = ArchiveMember | Document
 #: The rendered document and its findings after the second pass.
 Decided = tuple[R, tuple[Finding, ...]]
@@ -71,7 +71,10 @@ def parts_reader(
     declared: Declared,
     read: Callable[[Sequence[ArchiveMember]], list[S]] | None = None,
 ) -> PartReader[S]:
-    """Return the reader of a first pass, without links; short texts without an ARK are read in this process."""
+    """Return the reader of a first pass, which returns *make* of a part and its extraction, without links.
+
+    Short texts without an ARK are read in this process. *read* replaces the function that reads a batch.
+    """
     return PartReader(executor, make, extraction_of_short_text, declared=declared, reads_few_inline=True, read=read)
 
 
@@ -85,16 +88,16 @@ def document_of(part: Part, extraction: Extraction | None) -> Document:
 
 @dataclass(frozen=True, slots=True)
 class DocumentSummary:
-    """A document that was read, with its mentions in *encoded* form only."""
+    """A document that was read, with its mentions in `encoded` only."""
 
     name: str
     findings: Sequence[Finding]
-    mentions: int
+    mention_count: int
     is_unreadable: bool
     is_read_in_part: bool
     is_folder: bool
-    whole: frozenset[Ark]
-    """Its ARKs that needed no decision."""
+    whole_arks: frozenset[Ark]
+    """The ARKs of its mentions that needed no decision."""
     encoded: bytes
     """The document as plain data (`extractors.processes.codec`)."""
 
@@ -123,18 +126,18 @@ class RenderedDocument(Generic[R]):
     """A document with decided mentions, and the result of rendering it."""
 
     summary: DocumentSummary
-    """Has neither the whole ARKs nor the encoded mentions."""
+    """Without `whole_arks` and `encoded`."""
     value: R
 
 
 class TwoPasses(Generic[R]):
     """Reads documents in *jobs* processes and renders each with *render*, a module-level function.
 
-    *declared* are the user's check characters.
+    *declared* are the user's check characters by NAAN.
 
     >>> member = ArchiveMember("a.txt", "a.txt", b"see ark:/12148/bpt6k107371t")
     >>> with TwoPasses(repr, jobs=2) as passes:
-    ...     [each.value for each in passes.results([member])]
+    ...     [document.value for document in passes.results([member])]
     ["<Document 'a.txt': 1 mentions, 0 findings>"]
     """
 
@@ -157,7 +160,7 @@ class TwoPasses(Generic[R]):
 
     @property
     def has_started(self) -> bool:
-        """True if there was enough to read to start other processes."""
+        """True if other processes were started, because there was enough to read."""
         return self._reading.has_started
 
     def __exit__(self, *_: object) -> None:
@@ -167,49 +170,49 @@ class TwoPasses(Generic[R]):
         self,
         parts: Iterable[Part],
         *,
-        ends_at: tuple[type[BaseException], ...] = (),
+        stop_exceptions: tuple[type[BaseException], ...] = (),
         on_read: Callable[[DocumentSummary], None] = lambda summary: None,
     ) -> Iterator[RenderedDocument[R]]:
-        """Yield the result for each of *parts*, in order, after all were read; *on_read* is called as each is read.
+        """Yield the rendered documents of *parts*, in order, after all were read; *on_read* is called after each one.
 
-        An exception of a type in *ends_at* stops the reading: the results so far are yielded, then it is raised.
+        An exception of *stop_exceptions* stops the reading: it is raised after the results so far were yielded.
         """
-        whole, repeated = set[Ark](), set[Ark]()
-        read: list[tuple[DocumentSummary, int, int]] = []
-        end: BaseException | None = None
-        with tempfile.TemporaryFile() as kept:
+        whole_arks, repeated_arks = set[Ark](), set[Ark]()
+        summaries: list[tuple[DocumentSummary, int, int]] = []
+        stop_exception: BaseException | None = None
+        with tempfile.TemporaryFile() as file:
 
-            def keep(summary: DocumentSummary) -> None:
-                at = kept.seek(0, os.SEEK_END)
-                kept.write(summary.encoded)
-                repeated.update(summary.whole & whole)
-                whole.update(summary.whole)
-                bare = replace(summary, whole=frozenset(), encoded=b"")
-                read.append((bare, at, len(summary.encoded)))
+            def add_summary(summary: DocumentSummary) -> None:
+                offset = file.seek(0, os.SEEK_END)
+                file.write(summary.encoded)
+                repeated_arks.update(summary.whole_arks & whole_arks)
+                whole_arks.update(summary.whole_arks)
+                short_summary = replace(summary, whole_arks=frozenset(), encoded=b"")
+                summaries.append((short_summary, offset, len(summary.encoded)))
                 on_read(summary)
 
             try:
                 for summary in self._read(parts):
-                    keep(summary)
-            except ends_at as reason:
-                end = reason
-                not_given = chain(self._ready, chain.from_iterable(self._reading.completed_results()))
-                for summary in not_given:
-                    keep(summary)
+                    add_summary(summary)
+            except stop_exceptions as reason:
+                stop_exception = reason
+                unread_summaries = chain(self._ready, chain.from_iterable(self._reading.completed_results()))
+                for summary in unread_summaries:
+                    add_summary(summary)
                 # Don't wait for the batches that are still running.
                 self._executor.shutdown(cancel_futures=True)
-            documents = (_read_at(kept, at, size) for _, at, size in read)
-            executor = None if end is not None or not self.has_started else self._executor
-            evidence = Evidence.from_arks(whole, frozenset(repeated), declared=self._declared)
+            documents = (_bytes_at(file, offset, size) for _, offset, size in summaries)
+            executor = None if stop_exception is not None or not self.has_started else self._executor
+            evidence = Evidence.from_arks(whole_arks, frozenset(repeated_arks), declared=self._declared)
             values = decided_documents(documents, evidence, self._render, executor)
-            for (summary, _, _), (value, findings) in zip(read, values, strict=True):
+            for (summary, _, _), (value, findings) in zip(summaries, values, strict=True):
                 yield RenderedDocument(replace(summary, findings=findings), value)
-        if end is not None:
-            raise end
+        if stop_exception is not None:
+            raise stop_exception
 
     def _read(self, parts: Iterable[Part]) -> Iterator[DocumentSummary]:
-        for summaries in self._reading.results(parts, part_weight):
-            self._ready.extend(summaries)
+        for batch in self._reading.results(parts, part_weight):
+            self._ready.extend(batch)
             while self._ready:
                 yield self._ready.popleft()  # before the yield, so that an interrupt can't repeat it
 
@@ -220,47 +223,47 @@ class TwoPasses(Generic[R]):
 def decided_documents(
     documents: Iterable[bytes], evidence: Evidence, render: Callable[[Document], R], executor: WorkerExecutor | None
 ) -> Iterator[Decided[R]]:
-    """Decide the doubtful ARKs of the encoded *documents* by the *evidence* of all; yield rendered results in order.
+    """Decide the doubtful mentions of the encoded *documents* by *evidence*; yield them rendered, in order.
 
-    The processes of *executor* share the evidence; without one, this process decides.
+    The processes of *executor* decide; without an executor, this process does.
     """
-    here = partial(_render_batch, evidence=evidence, render=render)
-    batched = batches(documents, len)
+    decide_batch = partial(_render_batch, evidence=evidence, render=render)
+    document_batches = batches(documents, len)
     if executor is None:
-        return chain.from_iterable(map(here, batched))
+        return chain.from_iterable(map(decide_batch, document_batches))
     executor.share(_EVIDENCE, evidence)
-    return chain.from_iterable(run_batches(executor, BatchDecision(render), batched, here))
+    return chain.from_iterable(run_batches(executor, BatchDecision(render), document_batches, decide_batch))
 
 
 @dataclass(frozen=True, slots=True)
 class BatchDecision(Generic[R]):
-    """Decides encoded documents by the evidence that all processes share, and renders them, in a worker process."""
+    """Decides and renders encoded documents in a worker process, by the evidence that all processes share."""
 
     render: Callable[[Document], R]
 
     @property
     def returns(self) -> Any:
-        """The return type of a call (`extractors.processes.codec.result_type`)."""
+        """The return type of a call, for `extractors.processes.codec`."""
         return list[tuple[result_type(self.render), tuple[Finding, ...]]]  # type: ignore[misc]
 
     def __call__(self, documents: Sequence[bytes]) -> list[Decided[R]]:
-        """Return the rendered *documents* with their findings."""
+        """Return the rendered *documents*, with the findings about each."""
         return _render_batch(documents, shared_value(_EVIDENCE), self.render)
 
 
 def _render_batch(documents: Sequence[bytes], evidence: Evidence, render: Callable[[Document], R]) -> list[Decided[R]]:
-    decided = []
-    for encoded in documents:
-        document, budget = from_json(encoded, Document).decide(evidence), TimeBudget(DECIDING_CPU_S)
+    decided_documents = []
+    for encoded_document in documents:
+        document, budget = from_json(encoded_document, Document).decide(evidence), TimeBudget(DECIDING_CPU_S)
         with use_evidence(evidence), use_budget(budget):  # for the suggestions in its rows
             value = render(document)
-        decided.append((value, tuple(dict.fromkeys((*document.findings, *budget.findings)))))
-    return decided
+        decided_documents.append((value, tuple(dict.fromkeys((*document.findings, *budget.findings)))))
+    return decided_documents
 
 
-def _read_at(kept: IO[bytes], at: int, size: int) -> bytes:
-    kept.seek(at)
-    return kept.read(size)
+def _bytes_at(file: IO[bytes], offset: int, size: int) -> bytes:
+    file.seek(offset)
+    return file.read(size)
 
 
 # The Python interface: the documents in a path, in bytes or in an open file.
@@ -297,25 +300,25 @@ def extract(
     >>> [str(mention.ark) for mention in next(extract(b'<a href="/ark:/12148/btv1b84">scan</a>')).mentions]
     ['ark:12148/btv1b84']
     """
-    is_one = isinstance(source, str | os.PathLike | bytes) or hasattr(source, "read")
-    sources = cast("list[Source]", [source] if is_one else [*cast("Iterable[Source]", source)])
-    places = [_place(item) for item in sources]  # eager, so that a mistake is raised at once
-    documents = _documents_at(places, name, media_type, charset)
-    return _decided_together(documents) if together else documents
+    is_single = isinstance(source, str | os.PathLike | bytes) or hasattr(source, "read")
+    sources = cast("list[Source]", [source] if is_single else [*cast("Iterable[Source]", source)])
+    paths_and_streams = [_path_or_stream(item) for item in sources]  # eager, so that a mistake is raised at once
+    documents = _documents_at(paths_and_streams, name, media_type, charset)
+    return _decided_documents(documents) if together else documents
 
 
-def _decided_together(documents: Iterable[Document]) -> Iterator[Document]:
+def _decided_documents(documents: Iterable[Document]) -> Iterator[Document]:
     with TwoPasses(_same_document, jobs=1) as passes:
-        for decided in passes.results(documents):
-            yield decided.value
+        for rendered_document in passes.results(documents):
+            yield rendered_document.value
 
 
 def _same_document(document: Document) -> Document:
     return document
 
 
-def _place(source: Source) -> Path | BinaryIO:
-    """Return the path or stream of *source*."""
+def _path_or_stream(source: Source) -> Path | BinaryIO:
+    """Return the path or stream of *source*. Raises `SourceUnreadable` as `extract`."""
     if isinstance(source, bytes):
         return io.BytesIO(source)
     if not isinstance(source, str | os.PathLike):
@@ -329,10 +332,10 @@ def _place(source: Source) -> Path | BinaryIO:
 
 
 def _documents_at(
-    places: Iterable[Path | BinaryIO], name: str, media_type: str | None, charset: str | None
+    sources: Iterable[Path | BinaryIO], name: str, media_type: str | None, charset: str | None
 ) -> Iterator[Document]:
     with document_worker() as worker:
-        for source in places:
+        for source in sources:
             for part in _parts_of(source, name):
                 if isinstance(part, Document):
                     yield part
@@ -346,10 +349,10 @@ def _parts_of(source: Path | BinaryIO, name: str) -> Iterator[ArchiveMember | Do
     if not isinstance(source, Path):
         yield from documents_in(source, name, path=name)
     elif is_folder(source):
-        hidden: list[str] = []
-        for path in sorted(files_in(source, hidden)):
+        hidden_paths: list[str] = []
+        for path in sorted(files_in(source, hidden_paths)):
             yield from documents_in_file(path)
-        if hidden:
-            yield Document(document_name(source), (), (hidden_finding(hidden),), is_folder=True)
+        if hidden_paths:
+            yield Document(document_name(source), (), (hidden_finding(hidden_paths),), is_folder=True)
     else:
         yield from documents_in_file(source)

@@ -55,14 +55,14 @@ def documents(
     def count(summary: DocumentSummary) -> None:
         nonlocal document_count, mention_count
         document_count += 1
-        mention_count += summary.mentions
+        mention_count += summary.mention_count
         progress.show(document_count, f", {count_noun(mention_count, 'mention of an ARK', 'mentions of ARKs')}")
 
     declared = config.check_characters if config else {}
     with TwoPasses(render, jobs=jobs, declared=declared) as passes, Progress() as progress:
         progress.stage("documents read")
         inputs = _inputs(seeds, standard_input=standard_input, config=config)
-        yield from passes.results(inputs, ends_at=(KeyboardInterrupt, RunInterrupted), on_read=count)
+        yield from passes.results(inputs, stop_exceptions=(KeyboardInterrupt, RunInterrupted), on_read=count)
 
 
 def _inputs(seeds: Seeds, *, standard_input: bool, config: Config | None) -> Iterator[ArchiveMember | Document]:

@@ -65,9 +65,9 @@ class Ending:
     effect: Effect
     pattern: re.Pattern[str] | regex.Pattern[str]
     example: str
-    """A text with ``⟦⟧`` around its mentions, in which the row has its effect."""
+    """A text with ``⟦⟧`` around its mentions, which shows the effect."""
     counter_example: str
-    """A similar text in which it has none."""
+    """A similar text without the effect."""
     source: str = UNSEEN
     """The public file, product or specification with such a case."""
     reason: Reason = Reason.COMPLETE

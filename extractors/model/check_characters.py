@@ -97,7 +97,6 @@ class CheckCharacter(StrEnum):
     NONE = "none"
     """Names like this have no check characters: they pass no more often than by chance, or the user declared it."""
     UNKNOWN = "unknown"
-    """No rule applies to the name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -295,7 +294,6 @@ class Zones:
     learned: Mapping[RuleKey, CheckCharacterRule] = field(default_factory=dict)
     """Rules of `learn_zones`, by NAAN and primordinal shoulder."""
     declared: Declared = field(default_factory=dict)
-    """By NAAN, whether its names have check characters, as the user declared."""
 
     @classmethod
     def from_arks(cls, arks: Iterable[Ark], declared: Declared = NOTHING_DECLARED) -> Zones:

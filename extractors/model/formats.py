@@ -65,7 +65,7 @@ class DocumentFormat:
 
     @property
     def labels(self) -> frozenset[str]:
-        """The suffixes of its files, and its media types, as a set."""
+        """The suffixes of its files, and its media types."""
         return frozenset((*self.suffixes.split(), *self.media_types.split()))
 
 

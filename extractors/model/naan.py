@@ -27,7 +27,6 @@ class SharedNaan:
     expected_to_resolve: str
     """``yes`` or ``maybe``."""
     long_term_reference: bool
-    """True if its ARKs are fit for long-term reference."""
 
 
 SHARED_NAANS: Mapping[str, SharedNaan] = {
@@ -152,7 +151,6 @@ class NaanPolicy:
     practices: tuple[str, ...] = ()
     """``NR``: names are never re-assigned; ``OP``: they are opaque; ``CC``: they carry a check character."""
     tenure: str | None = None
-    """As written in the registry."""
     url: str | None = None
     """The URL of a naming policy."""
 
@@ -167,7 +165,6 @@ class RegistryEntry:
     """Empty for the record of a whole NAAN."""
     organization: str | None = None
     native_name: str | None = None
-    """The organization's name in its own language."""
     acronym: str | None = None
     since: date | None = None
     """The date of registration."""

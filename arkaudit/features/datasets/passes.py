@@ -79,7 +79,7 @@ def read_part(storage: Storage, part: Part, folder: str, declared: Declared = NO
             for summary in chain.from_iterable(
                 parts_reader(document_process(), summary_with_origin, declared).results(members, part_weight)
             ):
-                complete_arks = sorted(str(ark).encode("utf-8", "surrogatepass") for ark in summary.whole)
+                complete_arks = sorted(str(ark).encode("utf-8", "surrogatepass") for ark in summary.whole_arks)
                 rows.add([(summary.encoded, complete_arks)], len(summary.encoded))
                 is_killed |= any(finding.kind == KILLED for finding in summary.findings)
         # The next command reads a part again in which a document was killed.

@@ -51,7 +51,9 @@ def test_every_number_of_processes_gives_the_same() -> None:
     results = []
     for jobs in (1, 3):
         with TwoPasses(facts_of, jobs=jobs) as passes:
-            results.append([(each.summary.name, each.summary.mentions, each.value) for each in passes.results(some)])
+            results.append(
+                [(each.summary.name, each.summary.mention_count, each.value) for each in passes.results(some)]
+            )
     assert results[0] == results[1]
     assert [name for name, _, _ in results[0]] == [part.name for part in some]
     assert sum(mentions for _, mentions, _ in results[0]) > 700
@@ -80,7 +82,7 @@ def test_a_document_that_ends_its_process_costs_nothing_but_itself() -> None:
     assert [each.summary.name for each in found] == [part.name for part in some]
     assert (kinds["bad.txt"], kinds["last.txt"]) == (["parser-crashed"], ["parser-crashed"])
     assert kinds["big.txt"][0] in ("parser-out-of-memory", "unreadable")
-    assert all(each.summary.mentions > 0 for each in found if each.summary.name[0].isdigit())
+    assert all(each.summary.mention_count > 0 for each in found if each.summary.name[0].isdigit())
 
 
 def test_texts_that_cite_nothing_are_read_here_in_their_places() -> None:
@@ -91,7 +93,7 @@ def test_texts_that_cite_nothing_are_read_here_in_their_places() -> None:
         found = list(passes.results(some))
         assert passes.has_started
     assert [each.summary.name for each in found] == [part.name for part in some]
-    assert [each.summary.mentions > 0 for each in found] == [False, True, False] * 150
+    assert [each.summary.mention_count > 0 for each in found] == [False, True, False] * 150
     with TwoPasses(facts_of, jobs=2, read=dying) as passes:
         nothing = [part for part in some if isinstance(part, ArchiveMember) and part.data == b"nothing"]
         assert len(list(passes.results(nothing))) == 150
@@ -142,7 +144,7 @@ def test_interrupted_reading_gives_finished_documents() -> None:
 
     found = []
     with TwoPasses(facts_of, jobs=1) as passes, pytest.raises(KeyboardInterrupt):
-        found.extend(passes.results(interrupted(), ends_at=(KeyboardInterrupt,)))
+        found.extend(passes.results(interrupted(), stop_exceptions=(KeyboardInterrupt,)))
     assert 64 <= len(found) <= 500
     assert [each.summary.name for each in found] == [f"{number:03}.txt" for number in range(len(found))]
 

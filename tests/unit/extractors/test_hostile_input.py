@@ -12,7 +12,7 @@ from crawler.sources.links import Traps, header_links
 from extractors.archives.members import ArchiveMember
 from extractors.archives.walk import members
 from extractors.extraction import Extraction, extraction_of
-from extractors.find import MOST_WITHIN, find_arks
+from extractors.find import MOST_LABELS_IN_ARK, find_arks
 from extractors.mentions.mention import relative_resolvers
 from extractors.model.documents import Finding
 from extractors.model.formats import parse_content_type
@@ -118,5 +118,5 @@ def test_text_after_an_ark_costs_nothing() -> None:
 
 def test_labels_within_an_ark_are_read_a_few_times_only() -> None:
     found = extraction_of(("info:ark/12148/abc" * 60).encode(), name="a.txt")
-    assert len(found.mentions) == MOST_WITHIN + 1
+    assert len(found.mentions) == MOST_LABELS_IN_ARK + 1
     assert {finding.kind for finding in found.findings} == {"malformed-ark"}
