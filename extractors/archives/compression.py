@@ -140,7 +140,7 @@ class Lookahead:
         return piece
 
 
-def size_of(stream: BinaryIO) -> int:
+def remaining_bytes(stream: BinaryIO) -> int:
     """Return the number of bytes between the position of a seekable *stream*, which stays there, and its end."""
     position = stream.tell()
     end = stream.seek(0, io.SEEK_END)

@@ -14,7 +14,7 @@ import zlib
 from collections.abc import Iterator
 from typing import IO, Any, BinaryIO
 
-from extractors.archives.compression import CUT_OFF, PIECE_BYTES, Lookahead, SizeBudget, size_of
+from extractors.archives.compression import CUT_OFF, PIECE_BYTES, Lookahead, SizeBudget, remaining_bytes
 from extractors.model.documents import Finding
 from extractors.model.formats import ZIP_END
 
@@ -98,7 +98,7 @@ def open_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo, budget: SizeBud
 def _directory_size(stream: BinaryIO) -> int | None:
     """Return the declared size of a ZIP archive's directory in bytes; None if *stream* has no end record."""
     stream.seek(0)
-    size = size_of(stream)
+    size = remaining_bytes(stream)
     tail_size = min(size, _END_RECORD.size + _LOCATOR_64.size + 2**16)
     stream.seek(size - tail_size)
     tail = stream.read(tail_size)

@@ -25,7 +25,7 @@ from extractors.archives.compression import (
     Lookahead,
     Readable,
     SizeBudget,
-    size_of,
+    remaining_bytes,
 )
 from extractors.archives.members import INSIDE, ArchiveMember, Limits, may_be_document, member_inside
 from extractors.archives.stored_files import Entry, StoredFile, is_tar, open_zip, tar_entries, zip_entries
@@ -110,7 +110,7 @@ def members(
     """
     limits = limits or Limits()
     description = ArchiveMember(name, path or name, media_type=media_type, charset=charset, source=name)
-    walk = _Walk(limits, limits.budget(size_of(stream)))
+    walk = _Walk(limits, limits.budget(remaining_bytes(stream)))
     is_empty = True
     try:
         for member in walk.documents(Lookahead(stream), description, seekable=stream):
