@@ -202,13 +202,11 @@ def _clean_mentions(
             return None
         if is_no_label(block.text, sign):
             continue
-        label_start = sign - len("ark")
-        mention = (
-            clean_mention(block, label_start, region.start, region.end, evidence.zones) if label_start >= 0 else None
-        )
+        start = sign - len("ark")
+        mention = clean_mention(block, start, region.start, region.end, evidence.zones) if start >= 0 else None
         if mention is None or _is_linked_otherwise(mention, arks_by_link):
             return None
-        if label_start >= read_end:
+        if start >= read_end:
             mentions.append(mention)
     return mentions
 

@@ -42,11 +42,6 @@ class Effect(Enum):
     """The match is a gap within the ARK."""
 
 
-def is_any_block(_: Block) -> bool:
-    """Return True."""
-    return True
-
-
 def is_text(block: Block) -> bool:
     """Return True for running text."""
     return block.role is Role.TEXT
@@ -71,7 +66,7 @@ class Ending:
     source: str = UNSEEN
     """The public file, product or specification with such a case."""
     reason: Reason = Reason.COMPLETE
-    applies_to: Callable[[Block], bool] = is_any_block
+    applies_to: Callable[[Block], bool] = lambda _: True
     needs_check: bool = False
     """True if the row applies only if the check character of the shorter name passes."""
 

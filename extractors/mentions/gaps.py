@@ -155,7 +155,7 @@ _REST_OF_NAME = regex.compile(r"(?=[^\s]*\d)[\p{L}\d/=_.-]")
 _NEAR_CHARS = 100
 _OWN_HYPHENS = re.compile(r"-|[0-9]:[0-9]:")
 #: A piece of a name after a wrong blank; a single consonant may be a check character.
-_PIECE_OF_NAME = re.compile(r"(?=[a-z]*[0-9]|[^\saeiouy](?![0-9A-Za-z]))[0-9a-z]{1,40}(?![0-9A-Za-z])")
+_NAME_PIECE = re.compile(r"(?=[a-z]*[0-9]|[^\saeiouy](?![0-9A-Za-z]))[0-9a-z]{1,40}(?![0-9A-Za-z])")
 #: Wrong blanks between a NAAN and its name, perhaps around the slash; words and years have fewer letters or digits.
 _BLANKS_BEFORE_NAME = re.compile(
     rf"[ {ODD_BLANK}](?:(?P<slash>/)[ {ODD_BLANK}]?)?"
@@ -250,9 +250,7 @@ class Gaps:
             return pos
         if builder.name:
             wrap = self._wrap(pos)
-            decision = (
-                check_character_decides(wrap, self._evidence) if _PIECE_OF_NAME.match(self._text, pos + 1) else None
-            )
+            decision = check_character_decides(wrap, self._evidence) if _NAME_PIECE.match(self._text, pos + 1) else None
             if decision is None or not decision.is_joined or decision.confidence is not Confidence.CERTAIN:
                 return pos
             self._notes.note_alternative(wrap.left)

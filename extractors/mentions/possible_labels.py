@@ -211,14 +211,14 @@ def _is_glued(source: str, word_start: int) -> bool:
     return hidden_end is not None or _GLUED.search(_ANY_TAG.sub("", near_text)) is not None
 
 
-def _may_follow_ar(source: str, end: int) -> bool:
-    """Return True if the k at *end* may follow an a and an r, with tags or marks in between."""
-    before = source[end - 1 : end]
-    if before == "2":
-        return source[end - 2 : end - 1] in ("5", "7")  # the end of an escaped r
-    return (
-        _may_be_after(source, end - 1, _LETTERS_A) if before in _LETTERS_R else _may_be_after(source, end, _LETTERS_R)
-    )
+def _may_follow_ar(source: str, k_offset: int) -> bool:
+    """Return True if the k at *k_offset* may follow an a and an r, with tags or marks in between."""
+    previous_char = source[k_offset - 1 : k_offset]
+    if previous_char == "2":
+        return source[k_offset - 2 : k_offset - 1] in ("5", "7")  # the end of an escaped r
+    if previous_char in _LETTERS_R:
+        return _may_be_after(source, k_offset - 1, _LETTERS_A)
+    return _may_be_after(source, k_offset, _LETTERS_R)
 
 
 def _may_be_after(source: str, offset: int, letters: frozenset[str]) -> bool:
@@ -228,10 +228,10 @@ def _may_be_after(source: str, offset: int, letters: frozenset[str]) -> bool:
     start = max(0, offset - _MOST_BETWEEN_LETTERS)
     match = _TEXT_BETWEEN_LETTERS.match(source, start, offset)
     between = match[0] if match is not None else ""
-    first = offset - len(between)
-    if _is_unsure(between) or first == start > 0 or source[first - 1 : first] in (*letters, ">"):
+    begin = offset - len(between)
+    if _is_unsure(between) or begin == start > 0 or source[begin - 1 : begin] in (*letters, ">"):
         return True
-    return "<" in between and source.rfind("<", start, first) > source.rfind(">", start, first)  # within another tag
+    return "<" in between and source.rfind("<", start, begin) > source.rfind(">", start, begin)  # within another tag
 
 
 def _is_unsure(between: str) -> bool:

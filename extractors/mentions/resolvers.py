@@ -181,12 +181,9 @@ def _host_before(lines: Sequence[str], label_start: int, whole_addresses: Contai
         return WrittenResolver(url, start, "line wrap", is_doubtful)
     if host_beginning[0][-1] not in ".-" or _is_whole_elsewhere(host[0], whole_addresses):
         return own_resolver
-    is_broken = host_beginning[0].endswith("-")
-    return (
-        WrittenResolver(url, start, "line wrap", is_doubtful=True)
-        if is_broken
-        else replace(own_resolver, is_doubtful=True)
-    )
+    if host_beginning[0].endswith("-"):
+        return WrittenResolver(url, start, "line wrap", is_doubtful=True)
+    return replace(own_resolver, is_doubtful=True)
 
 
 def _possible_urls(text: str) -> list[str]:

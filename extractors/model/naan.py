@@ -118,28 +118,26 @@ class ResolverTarget:
         )
 
 
-def _url_fault(url_parts: UrlParts) -> str | None:
-    if url_parts.scheme not in ("http", "https"):
+def _url_fault(parts: UrlParts) -> str | None:
+    if parts.scheme not in ("http", "https"):
         return "not an http or https URL"
-    if url_parts.fault or not url_parts.hostname:
-        return url_parts.fault or "no host"
-    if "@" in url_parts.netloc:
+    if parts.fault or not parts.hostname:
+        return parts.fault or "no host"
+    if "@" in parts.netloc:
         return "credentials in the URL"
-    if "$" in url_parts.netloc:
+    if "$" in parts.netloc:
         return "the host would depend on the ARK"
-    is_public = "." in url_parts.hostname or ":" in url_parts.hostname
-    return None if is_public else f"{url_parts.hostname!r} is not a public host"
+    return None if "." in parts.hostname or ":" in parts.hostname else f"{parts.hostname!r} is not a public host"
 
 
-def _placeholder_fault(placeholders: Sequence[str], url_parts: UrlParts) -> str | None:
+def _placeholder_fault(placeholders: Sequence[str], parts: UrlParts) -> str | None:
     unknown_placeholders = [name for name in placeholders if name not in _PLACEHOLDERS]
     if unknown_placeholders:
         return f"an unknown placeholder, {unknown_placeholders[0]}"
     if not _NAME_PLACEHOLDERS.intersection(placeholders):
         return "no placeholder for the name"
-    sent_placeholders = Template(f"{url_parts.path}?{url_parts.query}").get_identifiers()
-    is_sent = _NAME_PLACEHOLDERS.intersection(sent_placeholders)
-    return None if is_sent else "the ARK is in the fragment, which is never sent"
+    sent_names = Template(f"{parts.path}?{parts.query}").get_identifiers()
+    return None if _NAME_PLACEHOLDERS.intersection(sent_names) else "the ARK is in the fragment, which is never sent"
 
 
 @dataclass(frozen=True, slots=True)
