@@ -80,10 +80,10 @@ def hidden_finding(paths: Sequence[str]) -> Finding:
     'hidden, installed or pictures, and not read unless they are named: .a, .b, .c, .d, .e and 1 more'
     """
     shown_paths = sorted(paths)[:_MOST_NAMES]
-    rest = f" and {len(paths) - len(shown_paths)} more" if len(paths) > len(shown_paths) else ""
+    remark = f" and {len(paths) - len(shown_paths)} more" if len(paths) > len(shown_paths) else ""
     return Finding(
         "members-skipped",
-        f"hidden, installed or pictures, and not read unless they are named: {', '.join(shown_paths)}{rest}",
+        f"hidden, installed or pictures, and not read unless they are named: {', '.join(shown_paths)}{remark}",
     )
 
 
@@ -191,8 +191,10 @@ class Document:
         changed_indexes = tuple(
             unresolved_mention.index
             for unresolved_mention in self.unresolved
-            for before, after in [(self.mentions[unresolved_mention.index], mentions[unresolved_mention.index])]
-            if (before.ark, before.reason) != (after.ark, after.reason)
+            for old_mention, new_mention in [
+                (self.mentions[unresolved_mention.index], mentions[unresolved_mention.index])
+            ]
+            if (old_mention.ark, old_mention.reason) != (new_mention.ark, new_mention.reason)
         )
         return replace(self, mentions=mentions, unresolved=(), findings=findings, changed=changed_indexes)
 

@@ -69,13 +69,15 @@ def parts_reader(
     executor: WorkerExecutor,
     make: Make[S],
     declared: Declared,
-    read: Callable[[Sequence[ArchiveMember]], list[S]] | None = None,
+    read_batch: Callable[[Sequence[ArchiveMember]], list[S]] | None = None,
 ) -> PartReader[S]:
     """Return the reader of a first pass, which returns *make* of a part and its extraction, without links.
 
-    Short texts without an ARK are read in this process. *read* replaces the function that reads a batch.
+    Short texts without an ARK are read in this process. *read_batch* replaces the function that reads a batch.
     """
-    return PartReader(executor, make, extraction_of_short_text, declared=declared, reads_few_inline=True, read=read)
+    return PartReader(
+        executor, make, extraction_of_short_text, declared=declared, reads_few_inline=True, read=read_batch
+    )
 
 
 def document_of(part: Part, extraction: Extraction | None) -> Document:
@@ -147,12 +149,12 @@ class TwoPasses(Generic[R]):
         *,
         jobs: int,
         declared: Declared = NOTHING_DECLARED,
-        read: Callable[[Sequence[ArchiveMember]], list[DocumentSummary]] | None = None,
+        read_batch: Callable[[Sequence[ArchiveMember]], list[DocumentSummary]] | None = None,
     ) -> None:
         self._render = render
         self._executor = document_executor(jobs)
         self._declared = declared
-        self._reading = parts_reader(self._executor, summary_of, declared, read)
+        self._reading = parts_reader(self._executor, summary_of, declared, read_batch)
         self._ready: deque[DocumentSummary] = deque()
 
     def __enter__(self) -> Self:

@@ -94,7 +94,7 @@ def columns_of(text: str) -> list[TextColumn]:
             text, line_start + len(line) + 1, line, label_offset, word_end, left, right
         ):
             continue
-        if any(other.contains(line_start + label_offset) for other in columns[-_MOST_BESIDE:]):
+        if any(column_beside.contains(line_start + label_offset) for column_beside in columns[-_MOST_BESIDE:]):
             continue
         failure_count += 1
         if failure_count > _MOST_FAILURES:

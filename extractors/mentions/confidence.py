@@ -77,16 +77,22 @@ def confidence_in(
     """
     if notes.has_other_doubt or notes.confidence is not Confidence.LIKELY:
         return notes.confidence, notes.reason
-    others = [other for other in notes.alternatives if other != ark]
-    rests = [str(other).removeprefix(str(ark)) for other in others if is_cut_from(ark, other)]
-    is_link_cut = block.page is not None and any(not rest.isalpha() for rest in rests)
+    other_arks = [alternative for alternative in notes.alternatives if alternative != ark]
+    continuations = [
+        str(alternative).removeprefix(str(ark)) for alternative in other_arks if is_cut_from(ark, alternative)
+    ]
+    is_link_cut = block.page is not None and any(not continuation.isalpha() for continuation in continuations)
     if target_ark == ark and not is_link_cut:
         return Confidence.CERTAIN, Reason.LINK_TARGET
     is_supported = not block.is_recognized and evidence.has_whole_ark(str(ark)) and evidence.is_supported(ark)
-    if is_supported and not (target_ark == ark or any(evidence.has_whole_ark(str(other)) for other in others)):
+    if is_supported and not (
+        target_ark == ark or any(evidence.has_whole_ark(str(alternative)) for alternative in other_arks)
+    ):
         return Confidence.CERTAIN, Reason.COMPLETE_ELSEWHERE
     # An alternative that equals *ark* continues with unread text.
-    has_other_passing = any(evidence.zones.check(other) is CheckCharacter.PASSES for other in notes.alternatives)
+    has_other_passing = any(
+        evidence.zones.check(alternative) is CheckCharacter.PASSES for alternative in notes.alternatives
+    )
     if not notes.is_beyond_name and evidence.zones.confirms(ark) and not has_other_passing:
         return Confidence.CERTAIN, Reason.CHECK_CHARACTER
     return notes.confidence, notes.reason

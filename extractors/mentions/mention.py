@@ -157,8 +157,8 @@ def relative_resolvers(mentions: Iterable[Mention], reading: Reading, page_url: 
 
 def _resolver_in_target(mention: Mention, target: str) -> str | None:
     """Return the text before the ARK of *mention* in a relative link *target*; None for another target."""
-    before, separator, _ = target.partition(mention.as_written)
-    return before if separator and before.endswith("/") and "?" not in before and ":" not in before else None
+    resolver, separator, _ = target.partition(mention.as_written)
+    return resolver if separator and resolver.endswith("/") and "?" not in resolver and ":" not in resolver else None
 
 
 def resolver_addresses(mentions: Iterable[Mention]) -> frozenset[str]:

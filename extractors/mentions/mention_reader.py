@@ -505,8 +505,8 @@ class MentionReader:
 
     def _may_go_on_elsewhere(self, end: int) -> bool:
         """Return True if the unit after the block, or the paragraph after *end*, may be the rest of the ARK."""
-        following = self._block.following if self._block.is_blank_after(end) else ""
-        return may_be_rest(following) or (self._block.role is Role.TEXT and may_go_on_below(self._block.text, end))
+        next_unit = self._block.following if self._block.is_blank_after(end) else ""
+        return may_be_rest(next_unit) or (self._block.role is Role.TEXT and may_go_on_below(self._block.text, end))
 
     def _source_range(self) -> tuple[int, int]:
         end = self._builder.end if self._builder.pieces else self._label.end()

@@ -138,32 +138,32 @@ def _last_url(text: str) -> str | None:
     return text[scheme.start() :] if scheme else None
 
 
-def _resolver_in_url(written: str, label_start: int, whole_addresses: Container[str]) -> WrittenResolver:
-    """Return the resolver in the URL *written*, which ends at *label_start*, or in the last value of its query."""
+def _resolver_in_url(written_url: str, label_start: int, whole_addresses: Container[str]) -> WrittenResolver:
+    """Return the resolver in the URL *written_url*, which ends at *label_start*, or in the last value of its query."""
     no_resolver = WrittenResolver(None, label_start)
-    written = written[_end_of_open_bracket(written) :]
-    if not _SCHEME.match(written):
+    written_url = written_url[_end_of_open_bracket(written_url) :]
+    if not _SCHEME.match(written_url):
         return no_resolver
-    _, question, query = written.partition("?")
+    _, question, query = written_url.partition("?")
     if question:
-        written = regex.split("[=&?]", query)[-1]
-        if not _SCHEME.match(written):
+        written_url = regex.split("[=&?]", query)[-1]
+        if not _SCHEME.match(written_url):
             return no_resolver
-    urls = _possible_urls(written)
+    urls = _possible_urls(written_url)
     while _ENCODED_SCHEME.match(urls[0]):
         urls = [unquote(url) for url in urls]
     urls = [url for url in urls if url.endswith("/") and "#" not in url]
     if not urls:
         return no_resolver
     url, is_doubtful = _likeliest_url(urls, whole_addresses)
-    text_before, wrap, last_line = written.rpartition(WRAP)
+    text_before, wrap, last_line = written_url.rpartition(WRAP)
     if wrap and _WHOLE_HOST.match(text_before) and _HOST_ONLY.fullmatch(last_line):  # perhaps two URLs in two lines
         is_doubtful = not _is_whole_elsewhere(url, whole_addresses, is_path_whole=text_before.count("/") == 2)
         if is_doubtful and _is_whole_elsewhere(last_line, whole_addresses):
             return WrittenResolver(last_line, label_start - len(last_line), is_doubtful=True)
     if wrap and not last_line and not text_before.endswith("-"):  # perhaps a URL, and an ARK in the next line
         is_doubtful |= not _is_whole_elsewhere(url, whole_addresses)
-    return WrittenResolver(url, label_start - len(written), "line wrap" if WRAP in written else "", is_doubtful)
+    return WrittenResolver(url, label_start - len(written_url), "line wrap" if WRAP in written_url else "", is_doubtful)
 
 
 def _host_before(lines: Sequence[str], label_start: int, whole_addresses: Container[str]) -> WrittenResolver:

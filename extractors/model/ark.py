@@ -76,9 +76,9 @@ class Ark:
         >>> Ark.of_normal_form("ark:12148/btv1b84/f1.item")
         Ark(naan='12148', name='btv1b84', qualifier='/f1.item')
         """
-        naan, _, rest = form.removeprefix("ark:").partition("/")
-        name = rest.partition("/")[0].partition(".")[0]
-        return cls(naan, name, rest[len(name) :])
+        naan, _, name_and_qualifier = form.removeprefix("ark:").partition("/")
+        name = name_and_qualifier.partition("/")[0].partition(".")[0]
+        return cls(naan, name, name_and_qualifier[len(name) :])
 
     def __str__(self) -> str:
         return f"ark:{self.naan}/{self.name}{self.qualifier}"
@@ -304,48 +304,48 @@ def remarks(written_ark: str, ark: Ark, *, url_goes_on: bool = False) -> tuple[R
     return (*applying_remarks, Remark.URL_GOES_ON) if url_goes_on else tuple(applying_remarks)
 
 
-def _naan_and_name(written: WrittenArk) -> tuple[str, str]:
+def _naan_and_name(parts: WrittenArk) -> tuple[str, str]:
     """Return the NAAN, and the name with its qualifier, as written."""
-    naan, _, name = written.body.lstrip("/.-").partition("/")
+    naan, _, name = parts.body.lstrip("/.-").partition("/")
     return naan, name
 
 
-def _has_needless_escape(written: WrittenArk, _: Ark) -> bool:
-    decoded = (chr(int(escape[1:], 16)) for escape in _ESCAPE.findall(written.body))
+def _has_needless_escape(parts: WrittenArk, _: Ark) -> bool:
+    decoded = (chr(int(escape[1:], 16)) for escape in _ESCAPE.findall(parts.body))
     return any(char.isascii() and (char.isalnum() or char in _SYMBOLS) for char in decoded)
 
 
-def _has_misplaced_suffix(written: WrittenArk, _: Ark) -> bool:
-    clean = with_clean_structure(without_hyphens("ark:" + written.body))
+def _has_misplaced_suffix(parts: WrittenArk, _: Ark) -> bool:
+    clean = with_clean_structure(without_hyphens("ark:" + parts.body))
     return with_suffixes_last(clean) != clean
 
 
 def _body_has(pattern: str) -> Callable[[WrittenArk, Ark], bool]:
     """Return a rule of `RULES` that applies if *pattern* matches anywhere in `WrittenArk.body`."""
     compiled_pattern = re.compile(pattern)
-    return lambda written, _: compiled_pattern.search(written.body) is not None
+    return lambda parts, _: compiled_pattern.search(parts.body) is not None
 
 
 #: The condition of each remark, in the order of remarks; `URL_GOES_ON` is decided by the reader.
 RULES: Mapping[Remark, Callable[[WrittenArk, Ark], bool]] = {
-    Remark.PLAIN_HTTP: lambda written, _: written.resolver.lower().startswith("http://"),
-    Remark.CLASSIC_LABEL: lambda written, _: written.label.endswith("/"),
-    Remark.CASE_LOST: lambda written, ark: written.label.isupper() and (ark.name + ark.qualifier).isupper(),
-    Remark.UPPER_CASE_NAAN: lambda written, _: _CAPITAL.search(_ESCAPE.sub("", _naan_and_name(written)[0])) is not None,
+    Remark.PLAIN_HTTP: lambda parts, _: parts.resolver.lower().startswith("http://"),
+    Remark.CLASSIC_LABEL: lambda parts, _: parts.label.endswith("/"),
+    Remark.CASE_LOST: lambda parts, ark: parts.label.isupper() and (ark.name + ark.qualifier).isupper(),
+    Remark.UPPER_CASE_NAAN: lambda parts, _: _CAPITAL.search(_ESCAPE.sub("", _naan_and_name(parts)[0])) is not None,
     Remark.VOWEL_IN_NAAN: lambda _, ark: _VOWEL.search(ark.naan) is not None,
     Remark.NAAN_OUTSIDE_BETANUMERIC: lambda _, ark: _OUTSIDE_BETANUMERIC.search(ark.naan) is not None,
     Remark.NAAN_LENGTH: lambda _, ark: len(ark.naan) != _NAAN_CHARS,
     Remark.UNFIT_FOR_REFERENCE: lambda _, ark: ark.is_skipped,
     Remark.TEST_SHOULDER: lambda _, ark: _TEST_SHOULDER.match(ark.name) is not None and not ark.is_skipped,
     Remark.SLASH_AFTER_SHOULDER: lambda _, ark: ark.qualifier.startswith("/") and shoulder_of(ark.name) == ark.name,
-    Remark.OUTSIDE_REPERTOIRE: lambda written, _: _OUTSIDE_REPERTOIRE.search(_naan_and_name(written)[1]) is not None,
+    Remark.OUTSIDE_REPERTOIRE: lambda parts, _: _OUTSIDE_REPERTOIRE.search(_naan_and_name(parts)[1]) is not None,
     Remark.RAW_NON_ASCII: _body_has("[^\x00-\x7f\N{HYPHEN}-\N{HORIZONTAL BAR}]"),
     Remark.CONTROL_CHARACTER: _body_has("[\x00-\x20\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]"),
     Remark.MALFORMED_ESCAPE: _body_has(r"%(?![0-9A-Fa-f]{2})"),
     Remark.NEEDLESS_ESCAPE: _has_needless_escape,
     Remark.HYPHEN: _body_has("-"),
     Remark.HYPHEN_LOOK_ALIKE: _body_has("[\N{HYPHEN}-\N{HORIZONTAL BAR}]"),
-    Remark.EXTRA_DELIMITER: lambda written, _: _EXTRA_DELIMITER.search(without_hyphens(written.body)) is not None,
+    Remark.EXTRA_DELIMITER: lambda parts, _: _EXTRA_DELIMITER.search(without_hyphens(parts.body)) is not None,
     Remark.MISPLACED_SUFFIX: _has_misplaced_suffix,
     Remark.RESERVED_EXTENSION: lambda _, ark: _RESERVED_PART.search(ark.qualifier) is not None,
     Remark.OVER_LONG: lambda _, ark: len(ark.name) + len(ark.qualifier) > _MOST_OCTETS,

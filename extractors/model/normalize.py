@@ -120,11 +120,11 @@ def with_suffixes_last(form: str) -> str:
     'ark:12345/x/130.0,274.5,9,9/full/0/native.jpg'
     """
     naan, slash, name = form.partition("/")
-    *components, last = name.split("/")
+    *components, last_component = name.split("/")
     split_components = [
         (component, "", "") if _DECIMALS.fullmatch(component) else component.partition(".") for component in components
     ]
-    components_form = "/".join([base for base, _, _ in split_components] + [last])
+    components_form = "/".join([base for base, _, _ in split_components] + [last_component])
     suffixes_form = "".join(dot + suffix for _, dot, suffix in split_components)
     return naan + slash + components_form + suffixes_form
 

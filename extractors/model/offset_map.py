@@ -245,14 +245,14 @@ def _skip_line_mark(source: str, line_end: int, next_start: int) -> int:
     return next_mark.end() if is_below else next_start
 
 
-def _replacement(group: str, written: str) -> tuple[str, str | None]:
-    """Return the repaired text for *written*, and the name of the repair, or None if the change doesn't count as one.
+def _replacement(group: str, written_text: str) -> tuple[str, str | None]:
+    """Return the repaired text for *written_text*, and the name of the repair, or None for a change that is no repair.
 
     *group* is the group of `_SPECIAL_TEXT` that matched.
     """
     match group:
         case "wrap":
-            breaks = _SINGLE_BREAK.findall(written)
+            breaks = _SINGLE_BREAK.findall(written_text)
             return (WRAP if len(breaks) == 1 and breaks[0] != "\f" else PARAGRAPH), None
         case "soft_end":
             return "-", "soft hyphen"
@@ -265,26 +265,26 @@ def _replacement(group: str, written: str) -> tuple[str, str | None]:
         case "dash":
             return "-", "look-alike hyphen"
         case "invisible":
-            return "", "soft hyphen" if "\N{SOFT HYPHEN}" in written else "invisible character"
+            return "", "soft hyphen" if "\N{SOFT HYPHEN}" in written_text else "invisible character"
         case "wide":
-            return unicodedata.normalize("NFKC", written), "full-width character"
+            return unicodedata.normalize("NFKC", written_text), "full-width character"
         case "ligature":
-            return unicodedata.normalize("NFKC", written), "ligature"
+            return unicodedata.normalize("NFKC", written_text), "ligature"
         case "blank":
             return ODD_BLANK, None
         case "json":
-            return _repaired_escape(chr(int(written[2:], 16)), written, "JSON escape")
+            return _repaired_escape(chr(int(written_text[2:], 16)), written_text, "JSON escape")
         case "backslash":
             return "", "backslash escape"
         case "entity":
-            return _repaired_escape(html.unescape(written), written, "entity")
+            return _repaired_escape(html.unescape(written_text), written_text, "entity")
         case _:
-            raw_bytes = unquote_to_bytes(written.replace("%25", "%"))
-            return _repaired_escape(raw_bytes.decode("utf-8", "replace"), written, "percent-encoding")
+            raw_bytes = unquote_to_bytes(written_text.replace("%25", "%"))
+            return _repaired_escape(raw_bytes.decode("utf-8", "replace"), written_text, "percent-encoding")
 
 
-def _repaired_escape(char: str, written: str, repair: str) -> tuple[str, str | None]:
-    """Return the repaired text for *char*, escaped as *written*, and the name of its repair, by default *repair*.
+def _repaired_escape(char: str, written_text: str, repair: str) -> tuple[str, str | None]:
+    """Return the repaired text for *char*, escaped as *written_text*, and the name of its repair, by default *repair*.
 
     A character that `_SPECIAL_TEXT` matches is repaired as if raw. Another percent-escape stays as written.
 
@@ -298,4 +298,4 @@ def _repaired_escape(char: str, written: str, repair: str) -> tuple[str, str | N
         return _replacement(special.lastgroup or "", char)
     if repair != "percent-encoding" and "!" <= char <= "~":
         return char, repair
-    return written, None
+    return written_text, None

@@ -76,7 +76,7 @@ def test_a_document_that_ends_its_process_costs_nothing_but_itself() -> None:
     some[20] = ArchiveMember("bad.txt", "bad.txt", b"abort ark:/12148/x5")
     some[21] = ArchiveMember("big.txt", "big.txt", b"much ark:/12148/x5")
     some[139] = ArchiveMember("last.txt", "last.txt", b"abort ark:/12148/x5")
-    with TwoPasses(facts_of, jobs=2, read=dying) as passes:
+    with TwoPasses(facts_of, jobs=2, read_batch=dying) as passes:
         found = list(passes.results(some))
     kinds = {each.summary.name: [finding.kind for finding in each.summary.findings] for each in found}
     assert [each.summary.name for each in found] == [part.name for part in some]
@@ -89,12 +89,12 @@ def test_texts_that_cite_nothing_are_read_here_in_their_places() -> None:
     some: list[Part] = [
         part for member in members(150) for part in (replace(member, data=b"nothing"), member, Document("d", (), ()))
     ]
-    with TwoPasses(facts_of, jobs=2, read=dying) as passes:
+    with TwoPasses(facts_of, jobs=2, read_batch=dying) as passes:
         found = list(passes.results(some))
         assert passes.has_started
     assert [each.summary.name for each in found] == [part.name for part in some]
     assert [each.summary.mention_count > 0 for each in found] == [False, True, False] * 150
-    with TwoPasses(facts_of, jobs=2, read=dying) as passes:
+    with TwoPasses(facts_of, jobs=2, read_batch=dying) as passes:
         nothing = [part for part in some if isinstance(part, ArchiveMember) and part.data == b"nothing"]
         assert len(list(passes.results(nothing))) == 150
         assert not passes.has_started
