@@ -13,7 +13,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 
-#: The ports that go without saying.
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
@@ -100,9 +99,13 @@ class AddressGuard:
         >>> AddressGuard.for_networks(["127.0.0.0/8"]).refusal("127.0.0.1") is None
         True
         """
-        refused = (address for address in addresses_in(host) if not self._is_allowed(address))
-        kinds = ((face, _kind(face)) for address in refused for face in _addresses_that_decide(address))
-        return next((f"{face} is {kind} address" for face, kind in kinds if kind), None)
+        refused_addresses = (address for address in addresses_in(host) if not self._is_allowed(address))
+        kinds = (
+            (deciding_address, _kind(deciding_address))
+            for address in refused_addresses
+            for deciding_address in _addresses_that_decide(address)
+        )
+        return next((f"{deciding_address} is {kind} address" for deciding_address, kind in kinds if kind), None)
 
     def allows(self, host: str) -> bool:
         """Return True if *host* is an address that is allowed explicitly.
@@ -115,7 +118,11 @@ class AddressGuard:
         return bool(addresses) and all(map(self._is_allowed, addresses))
 
     def _is_allowed(self, address: Address) -> bool:
-        return any(face in network for network in self.allowed for face in _addresses_that_decide(address))
+        return any(
+            deciding_address in network
+            for network in self.allowed
+            for deciding_address in _addresses_that_decide(address)
+        )
 
 
 def addresses_in(host: str) -> tuple[Address, ...]:
@@ -128,44 +135,44 @@ def addresses_in(host: str) -> tuple[Address, ...]:
     >>> addresses_in("010.0.0.1.")
     (IPv4Address('8.0.0.1'), IPv4Address('10.0.0.1'))
     """
-    bare = host.strip("[]").partition("%")[0]
-    if len(bare) > 255:
+    bare_host = host.strip("[]").partition("%")[0]
+    if len(bare_host) > 255:
         return ()
-    if ":" in bare:
+    if ":" in bare_host:
         with suppress(ValueError):
-            return (ipaddress.IPv6Address(bare),)
+            return (ipaddress.IPv6Address(bare_host),)
         return ()
-    parts = [_NUMBER.fullmatch(part) for part in bare.removesuffix(".").split(".")]
+    parts = [_NUMBER.fullmatch(part) for part in bare_host.removesuffix(".").split(".")]
     if len(parts) > 4 or not all(parts):
         return ()
-    as_c_reads = _address([_value(part) for part in parts if part])
-    decimal = [int(part[0]) if part["octal"] else _value(part) for part in parts if part]
-    read = (as_c_reads, _address(decimal))
-    return tuple(dict.fromkeys(address for address in read if address is not None))
+    c_address = _address([_value(part) for part in parts if part])
+    decimal_numbers = [int(part[0]) if part["octal"] else _value(part) for part in parts if part]
+    candidates = (c_address, _address(decimal_numbers))
+    return tuple(dict.fromkeys(address for address in candidates if address is not None))
 
 
-def _value(number: re.Match[str]) -> int:
-    if number["hex"]:
-        return int(number[0][2:] or "0", 16)
-    return int(number[0], 8 if number["octal"] else 10)
+def _value(number_match: re.Match[str]) -> int:
+    if number_match["hex"]:
+        return int(number_match[0][2:] or "0", 16)
+    return int(number_match[0], 8 if number_match["octal"] else 10)
 
 
 def _address(numbers: list[int]) -> Address | None:
     """Return the address of one to four numbers; the last fills all remaining octets, as in inet_aton."""
-    *octets, last = numbers
-    if any(octet > 0xFF for octet in octets) or last >= 256 ** (4 - len(octets)):
+    *octets, last_number = numbers
+    if any(octet > 0xFF for octet in octets) or last_number >= 256 ** (4 - len(octets)):
         return None
-    return ipaddress.IPv4Address(sum(octet << 8 * (3 - at) for at, octet in enumerate(octets)) + last)
+    return ipaddress.IPv4Address(sum(octet << 8 * (3 - index) for index, octet in enumerate(octets)) + last_number)
 
 
 def _addresses_that_decide(address: Address) -> Iterator[Address]:
-    """Yield the addresses to check: *address*, or the IPv4 address that it notes, and those in a tunnel address."""
+    """Yield the addresses to check: *address*, or the IPv4 address written in it, and those of a tunnel's ends."""
     if isinstance(address, ipaddress.IPv4Address):
         yield address
         return
-    within = ipaddress.IPv4Address(int(address) & 0xFFFFFFFF)
+    embedded_ipv4 = ipaddress.IPv4Address(int(address) & 0xFFFFFFFF)
     if any(address in network for network in _WRITTEN_IPV4):
-        yield within
+        yield embedded_ipv4
         return
     yield address
     if address.sixtofour:
@@ -175,7 +182,7 @@ def _addresses_that_decide(address: Address) -> Iterator[Address]:
 
 
 def _kind(address: Address) -> str | None:
-    """Return the kind of an address that is not public, with its article."""
+    """Return the kind of *address* with its article, such as "a private"; None if the address is public."""
     kinds = (kind for network, kind in NOT_PUBLIC if address in network)
     is_outside = isinstance(address, ipaddress.IPv6Address) and address not in _GLOBAL_UNICAST
     return next(kinds, "a reserved" if is_outside else None)
@@ -186,12 +193,13 @@ class Routes:
     """Other addresses for hosts and ports, as with curl's ``--connect-to``; URL and Host header stay."""
 
     targets: Mapping[tuple[str, int], tuple[str, int]] = field(default_factory=dict)
+    """The address and port to connect to, by host name in lower case and port."""
     only: bool = False
     """True if a name without a route fails instead of being looked up."""
 
     @classmethod
     def parse(cls, texts: Iterable[str], *, only: bool = False) -> Routes:
-        """Return the routes written as ``HOST:PORT=ADDR:PORT``. Raises ValueError.
+        """Return the routes written as ``HOST:PORT=ADDR:PORT``; *only* is the attribute. Raises ValueError.
 
         >>> Routes.parse(["n2t.net:443=127.0.0.1:8443"]).target("N2T.net", 443)
         ('127.0.0.1', 8443)
@@ -209,8 +217,8 @@ class Routes:
             try:
                 address = str(ipaddress.ip_address(address))
             except ValueError:
-                words = f"a connection can be routed to an IP address only, not to {address!r}: {text!r}"
-                raise ValueError(words) from None
+                message = f"a connection can be routed to an IP address only, not to {address!r}: {text!r}"
+                raise ValueError(message) from None
             port, to_port = int(match["port"]), int(match["to_port"])
             if not (0 < port < 65536 and 0 < to_port < 65536):
                 raise ValueError(f"not a port number: {text!r}")

@@ -50,7 +50,7 @@ _PERMIT = re.compile(
 
 @lru_cache(maxsize=2**13)  # the pages of a site share most of their links
 def canonical_form(url: str) -> str:
-    """Return the canonical form of *url*; URLs with the same form are requested once. A text that is no URL stays.
+    """Return the canonical form of *url*, or *url* itself if it is invalid. URLs with the same form are requested once.
 
     >>> canonical_form("HTTP://Www.Example.org:80/%7Ea/./b;jsessionid=1A2B?z=1&a=%c3%a9&utm_source=x#top")
     'http://www.example.org/~a/b?a=%C3%A9&z=1'
@@ -63,14 +63,14 @@ def canonical_form(url: str) -> str:
     if parts.fault is not None or not parts.hostname:
         return url
     path, query = _SESSION_IN_PATH.sub("", parts.path), parts.query
-    kept = [
+    kept_parameters = [
         parameter
         for parameter in query.split("&")
         if not (_SESSION_PARAMETER.fullmatch(parameter) or CAMPAIGN_PARAMETER.fullmatch(parameter))
     ]
-    compared = canonicalize_url(f"{parts.scheme}://{_authority(parts)}{path or '/'}?{'&'.join(kept)}")
+    canonical_url = canonicalize_url(f"{parts.scheme}://{_authority(parts)}{path or '/'}?{'&'.join(kept_parameters)}")
     is_bare = not query and url.partition("#")[0].endswith("?")
-    return f"{compared}?" if is_bare else compared
+    return f"{canonical_url}?" if is_bare else canonical_url
 
 
 def has_session_id(url: str) -> bool:
@@ -146,7 +146,7 @@ class Reach(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class CrawlRequest:
-    """A request, with the place where it was found."""
+    """A request, with the document that led to it."""
 
     url: str
     """The URL as it is sent; for a file its name."""
@@ -156,7 +156,9 @@ class CrawlRequest:
     """Name and port, in lower case; empty for a file. Requests alternate between hosts."""
     kind: RequestKind = RequestKind.PAGE
     depth: int = 0
+    """Number of links from a seed."""
     found_on: str | None = None
+    """URL or name of the linking document; None for a seed."""
     ark: Ark | None = None
     reach: Reach = Reach.SITE
     source: SourceKind | None = None
@@ -166,7 +168,7 @@ class CrawlRequest:
 
     @property
     def is_seed(self) -> bool:
-        """True if the user named it."""
+        """True if the user named the URL or file."""
         return self.found_on is None
 
     @property
@@ -176,7 +178,7 @@ class CrawlRequest:
 
     @property
     def is_urgent(self) -> bool:
-        """True if it goes before others of its host: a resumption token of OAI-PMH may expire."""
+        """True if the request precedes others to its host: a resumption token of OAI-PMH may expire."""
         return self.source is SourceKind.OAI and self.part > 0
 
     def redirected_to(self, url: str) -> CrawlRequest:
@@ -258,21 +260,21 @@ class Outlinks:
 
     @classmethod
     def to(cls, found_on: str, keys: bytes) -> Outlinks:
-        """Return links to the documents with these *keys*, one after the other."""
+        """Return the links from *found_on* to the documents whose concatenated keys are *keys*."""
         return cls(found_on, keys.hex())
 
 
 def outlinks_of(new_requests: Iterable[CrawlRequest]) -> tuple[Outlinks, ...]:
-    """Return *new_requests* as links, grouped by the place where they were found."""
-    return by_place(
+    """Return *new_requests* as links, grouped by linking document; requests without one are left out."""
+    return links_by_document(
         (crawl_request.found_on, crawl_request.key)
         for crawl_request in new_requests
         if crawl_request.found_on is not None
     )
 
 
-def by_place(links: Iterable[tuple[str, bytes]]) -> tuple[Outlinks, ...]:
-    """Return *links* (pairs of a linking document and a target key) grouped by linking document."""
+def links_by_document(links: Iterable[tuple[str, bytes]]) -> tuple[Outlinks, ...]:
+    """Return *links*, pairs of a linking document's URL and a target key, grouped by linking document."""
     targets: dict[str, bytearray] = {}
     for found_on, key in links:
         targets.setdefault(found_on, bytearray()).extend(key)
@@ -280,7 +282,7 @@ def by_place(links: Iterable[tuple[str, bytes]]) -> tuple[Outlinks, ...]:
 
 
 def document_key(canonical: str) -> bytes:
-    """Return a digest that identifies a document among link targets: eight bytes instead of a long URL.
+    """Return the eight-byte digest of a document's canonical URL, which identifies it among link targets.
 
     >>> len(document_key("http://a.example/")) == KEY_BYTES
     True
@@ -313,7 +315,7 @@ class ListedItem:
     found_on: str | None = None
     """The record in the source that names it; None if the source itself does."""
     is_elsewhere: bool = True
-    """True if it is requested even outside of the scope of the crawl."""
+    """True if the item is requested even outside of the scope of the crawl."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -330,7 +332,7 @@ class SourceReading:
 
     kind: SourceKind
     items: tuple[ListedItem, ...] = ()
-    """The items that it lists, in order."""
+    """The listed items, in order."""
     further: tuple[str, ...] = ()
     """Further parts of the source: the next page, the sitemaps of an index, nested collections."""
     records: tuple[ListedRecord, ...] = ()
@@ -338,9 +340,9 @@ class SourceReading:
     """Names that identify this part, such as the identifiers of its records: another part with them is a repetition."""
     findings: tuple[Finding, ...] = ()
     is_faulty: bool = False
-    """True if it reports an error, or is empty."""
+    """True if the source reports an error, or is empty."""
     is_document: bool = True
-    """True if it is also read as a document. A source of records is not, or each record would be read twice."""
+    """True if the source is also read as a document. A source of records is not, or records would be read twice."""
 
 
 # -- the scope: the site of a seed, and the documents that belong to it
@@ -385,7 +387,7 @@ def site_of(url: str) -> str:
 
 
 def is_public_suffix(domain: str) -> bool:
-    """Return True if anyone may register below *domain*, so that it can't have cookies. A host's own name is not one.
+    """Return True if anyone may register names below *domain*, so that it can't have cookies.
 
     >>> is_public_suffix(".co.uk"), is_public_suffix("bnf.fr"), is_public_suffix("localhost")
     (True, False, False)
@@ -408,15 +410,15 @@ class Scope:
     def from_seeds(
         cls, seeds: Iterable[str], *, extent: Extent = Extent.SITE, content_hosts: Iterable[str] = ()
     ) -> Scope:
-        """Return the scope of some seeds: the registered domain of each, or the part that *extent* selects."""
+        """Return the scope of *seeds*, which are URLs: their registered domains, or the parts that *extent* selects."""
         urls = list(seeds)
-        places = []
+        prefixes = []
         for url in urls if extent is not Extent.SITE else ():
-            beginning = _host_and_path(split_url(url))
-            last = beginning.rindex("/") if extent is Extent.PATH else beginning.index("/")
-            places.append(beginning[: last + 1])
+            host_and_path = _host_and_path(split_url(url))
+            end = host_and_path.rindex("/") if extent is Extent.PATH else host_and_path.index("/")
+            prefixes.append(host_and_path[: end + 1])
         hosts = (host.lower().rstrip(".") for host in content_hosts)
-        return cls(frozenset(map(site_of, urls)), frozenset(places), frozenset(hosts))
+        return cls(frozenset(map(site_of, urls)), frozenset(prefixes), frozenset(hosts))
 
     def holds(self, url: str) -> bool:
         """Return True if *url* is http or https and within the scope, so that its links are followed.
@@ -432,7 +434,7 @@ class Scope:
         if parts.scheme not in ("http", "https") or site_of(url) not in self.sites:
             return False
         host_and_path = _host_and_path(parts) if self.url_prefixes else ""
-        return not self.url_prefixes or any(host_and_path.startswith(beginning) for beginning in self.url_prefixes)
+        return not self.url_prefixes or any(host_and_path.startswith(prefix) for prefix in self.url_prefixes)
 
     def holds_document(self, url: str) -> bool:
         """Return True if a document at *url* belongs to the sites, even if its links are not followed.
@@ -444,7 +446,7 @@ class Scope:
         return site_of(url) in self.sites or self.is_content_host(url)
 
     def is_content_host(self, url: str) -> bool:
-        """Return True if *url* is on a host that was named for its documents.
+        """Return True if the host of *url* is one of `content_hosts`.
 
         >>> Scope.from_seeds([], content_hosts=["CDN.example"]).is_content_host("https://cdn.example/bitstream/1")
         True

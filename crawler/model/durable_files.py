@@ -21,39 +21,39 @@ from extractors.model.files import is_folder, path_exists
 def durable_file(path: Path, *, replaces: bool = True, mode: int = 0o666) -> Iterator[BinaryIO]:
     """Open a file for writing that appears at *path* when the block ends; it is durable then.
 
-    If the block raises, *path* stays as it was. Raises OSError: FileExistsError if *path* exists, unless *replaces*.
+    *mode* are the permissions of a new file. If the block raises, *path* stays as it was. Raises OSError:
+    FileExistsError if *path* exists, unless *replaces*.
     """
-    part = path.with_name(f".{secrets.token_hex(8)}.part")
+    partial_file = path.with_name(f".{secrets.token_hex(8)}.part")
     try:
-        with open(part, "xb", opener=partial(os.open, mode=mode)) as file:
+        with open(partial_file, "xb", opener=partial(os.open, mode=mode)) as file:
             yield file
-        put_in_place((part, path), replaces=replaces)
+        put_in_place((partial_file, path), replaces=replaces)
     finally:
-        part.unlink(missing_ok=True)
+        partial_file.unlink(missing_ok=True)
 
 
 def put_in_place(*moves: tuple[Path, Path], replaces: bool = True) -> None:
-    """Move finished files to their paths on the same file system, in this order; all are durable on return.
+    """Move files to new paths on the same file system, in this order; all are durable on return.
 
-    Each move is a pair of a file and its new path. Without *replaces*, an existing path raises FileExistsError. Raises
-    OSError.
+    *moves* are pairs of a file and its new path. Raises OSError: FileExistsError if a path exists, unless *replaces*.
     """
-    for part, _ in moves:
-        make_durable(part)
-    for part, path in moves:
+    for finished_file, _ in moves:
+        make_durable(finished_file)
+    for finished_file, path in moves:
         if replaces:
-            part.replace(path)
+            finished_file.replace(path)
         else:
-            path.hardlink_to(part)
+            path.hardlink_to(finished_file)
     for folder in dict.fromkeys(path.parent for _, path in moves):
         make_durable(folder)
 
 
 def make_folder(folder: Path) -> None:
     """Make a folder, and those above it, unless they exist; they are durable on return. Raises OSError."""
-    missing = [path for path in (folder, *folder.parents) if not path_exists(path)]
+    missing_folders = [path for path in (folder, *folder.parents) if not path_exists(path)]
     folder.mkdir(parents=True, exist_ok=True)
-    for path in missing:
+    for path in missing_folders:
         make_durable(path.parent)
 
 

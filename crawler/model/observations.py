@@ -29,12 +29,12 @@ from extractors.model.documents import Finding
 
 
 def now() -> str:
-    """Return the current time in the form of the store."""
+    """Return the current time as `moment` writes it."""
     return moment(datetime.now(UTC))
 
 
 def moment(at: datetime) -> str:
-    """Return a time in the form of the store.
+    """Return the time *at* as the store keeps it: ISO 8601 in UTC, in milliseconds.
 
     >>> moment(datetime.fromisoformat("2026-11-21T10:00:00.5+00:00"))
     '2026-11-21T10:00:00.500+00:00'
@@ -58,10 +58,11 @@ class DecidedOn(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class StoredMention:
-    """A mention and its place in the store."""
+    """A mention in the store."""
 
     document_id: int
     ordinal: int
+    """Number of the mention in its document, from 1."""
     request_url: str
     mention: Mention
 
@@ -224,7 +225,7 @@ class Hop:
 
 #: The requests from a question to its answer, with redirects.
 Chain = tuple[Hop, ...]
-_HOP_FIELDS = tuple(column.name for column in fields(Hop))
+_HOP_FIELDS = tuple(hop_field.name for hop_field in fields(Hop))
 
 
 @dataclass(frozen=True, slots=True)
@@ -279,7 +280,7 @@ class PageFacts:
     """Values under labels of the page such as "Author", by kernel element (``who``, ``what`` …) or ``commitment``."""
 
     def places_of(self, ark: str) -> tuple[str, ...]:
-        """Return the places in which the page names *ark*, a normal form."""
+        """Return the second values of `arks` for *ark*, a normal form: where the page names it, or nothing."""
         return tuple(where for named_ark, where in self.arks if named_ark == ark)
 
 
@@ -321,11 +322,11 @@ class Observation:
     def within_limits(self) -> Observation:
         """Return the observation with each value cut to its limit, and a remark if its record was longer.
 
-        So no later reader, also of a foreign store, gets long values.
+        The limits bound the memory of later readers, also of a foreign store.
         """
         facts, record = self.facts, _cut_record(self.record)
         remark = f"only the first {RECORD_CHARS:,} characters of its record were kept"
-        is_known = record == self.record or remark in self.remarks
+        has_remark = record == self.record or remark in self.remarks
         return replace(
             self,
             hops=tuple(map(_cut_hop, self.hops)),
@@ -343,7 +344,7 @@ class Observation:
                 headings=tuple(heading[:VALUE_CHARS] for heading in facts.headings),
                 kernel_values=(_cut_record({"": facts.kernel_values}) or {}).get("", {}),
             ),
-            remarks=self.remarks if is_known else (*self.remarks, remark),
+            remarks=self.remarks if has_remark else (*self.remarks, remark),
         )
 
     def unread(self, reason: str) -> Self:
@@ -373,7 +374,7 @@ class Observation:
 
     @property
     def at(self) -> str:
-        """The time of the end of the chain."""
+        """The time of the last answer or failure, ISO 8601 in UTC."""
         return self.hops[-1].at if self.hops else ""
 
 
@@ -392,34 +393,34 @@ def _cut_hop(hop: Hop) -> Hop:
 
 
 def _cut_record(record: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
-    """Return the first `RECORD_CHARS` characters of a record: its stories in order, with limited values.
+    """Return the first stories of *record* (``erc``, ``erc-support`` …), with `RECORD_CHARS` characters in all.
 
     >>> _cut_record({"erc": {"who": "Rossi", "what": "x" * 10_000}})["erc"]["what"] == "x" * VALUE_CHARS
     True
     """
     if record is None:
         return None
-    kept: dict[str, dict[str, Any]] = {}
-    left = RECORD_CHARS
+    kept_stories: dict[str, dict[str, Any]] = {}
+    chars_left = RECORD_CHARS
     for kind, story in record.items():
-        kept[kind] = {}
+        kept_stories[kind] = {}
         for label, value in story.items() if isinstance(story, Mapping) else [("", story)]:
             text = value if isinstance(value, str) else json.dumps(value)
-            left -= len(label) + min(len(text), VALUE_CHARS)
-            if left < 0:
-                return kept
-            kept[kind][label] = text[:VALUE_CHARS]
-    return kept
+            chars_left -= len(label) + min(len(text), VALUE_CHARS)
+            if chars_left < 0:
+                return kept_stories
+            kept_stories[kind][label] = text[:VALUE_CHARS]
+    return kept_stories
 
 
 @dataclass(frozen=True, slots=True)
 class LoggedRequests:
-    """The requests that a mention in a server's log counts; empty for other mentions."""
+    """The requests that a mention in a server's log counts; both None for other mentions."""
 
     asked: int | None = None
     """The number of requests."""
     answered: int | None = None
-    """The status of the answers."""
+    """The HTTP status of the answers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -470,8 +471,8 @@ class DocumentRecord:
     @property
     def status(self) -> int | None:
         """The HTTP status of the last hop or redirect; None for a file or without an answer."""
-        own = [hop for hop in self.hops if self.led_to is None or hop.location is not None]
-        return own[-1].status if own else None
+        own_hops = [hop for hop in self.hops if self.led_to is None or hop.location is not None]
+        return own_hops[-1].status if own_hops else None
 
     @property
     def final_url(self) -> str:

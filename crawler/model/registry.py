@@ -50,9 +50,9 @@ class Provenance(BaseModel):
 
 
 def cache_folder() -> Path:
-    """Return the folder of the user's cache that contains the copy; ``ARKAUDIT_CACHE`` overrides it."""
-    chosen = os.environ.get(CACHE_VARIABLE)
-    return Path(chosen) if chosen else user_cache_path("arkaudit", appauthor=False)
+    """Return the user's cache folder, which contains the copy of the registry; ``ARKAUDIT_CACHE`` overrides it."""
+    chosen_folder = os.environ.get(CACHE_VARIABLE)
+    return Path(chosen_folder) if chosen_folder else user_cache_path("arkaudit", appauthor=False)
 
 
 def load_registry(folder: Path | None = None) -> Registry:
@@ -86,7 +86,7 @@ def load_registry_copy(path: Path) -> tuple[Registry, Provenance | None]:
 
 
 def read_bounded(path: Path) -> bytes:
-    """Return the bytes of a file that is not larger than a registry may be. Raises OSError and `NotARegistry`."""
+    """Return the bytes of a file. Raises OSError, and `NotARegistry` above `REGISTRY_LIMIT`."""
     with path.open("rb") as file:
         data = file.read(REGISTRY_LIMIT + 1)
     if len(data) > REGISTRY_LIMIT:
@@ -117,7 +117,7 @@ LookUp = Callable[[str], Sequence[Naptr]]
 
 
 def resolvers(naan: str, look_up: LookUp) -> Iterator[ResolverTarget]:
-    """Return the resolvers in the NAPTR records of *naan*, in order.
+    """Yield the resolvers in the NAPTR records of *naan*, in order.
 
     A record with flag ``h`` names a resolver as host and port, one without a flag a domain to look up next.
 
@@ -158,11 +158,11 @@ def dns_look_up(resolver: Resolver | None = None) -> LookUp:
     import dns.rdatatype
     import dns.resolver
 
-    asked = resolver or dns.resolver.Resolver()
+    dns_resolver = resolver or dns.resolver.Resolver()
 
     def look_up(name: str) -> Sequence[Naptr]:
         try:
-            answer: Any = asked.resolve(name, dns.rdatatype.NAPTR, lifetime=LOOK_UP_S, search=False)
+            answer: Any = dns_resolver.resolve(name, dns.rdatatype.NAPTR, lifetime=LOOK_UP_S, search=False)
         except dns.exception.DNSException:
             return ()
         records = []

@@ -65,8 +65,8 @@ def request_url(repaired: str, resolver: str | None, global_resolver: str) -> st
     'https://gallica.bnf.fr/ark:/12148/btv1b84'
     """
     if resolver is None:
-        lowered = LABEL.sub(lambda label: label[0].lower(), repaired, count=1)
-        url = f"{global_resolver.rstrip('/')}/{lowered}"
+        mention_text = LABEL.sub(lambda label: label[0].lower(), repaired, count=1)
+        url = f"{global_resolver.rstrip('/')}/{mention_text}"
     elif _HTTP.match(resolver):
         url = repaired
     else:
@@ -74,8 +74,8 @@ def request_url(repaired: str, resolver: str | None, global_resolver: str) -> st
     return sendable(url)
 
 
-def mention_url(repaired: str, resolver: str | None, of_page: str | None, global_resolver: str) -> str:
-    """Return the URL that requests the object of a mention; *of_page* is the resolver of a relative link.
+def mention_url(repaired: str, resolver: str | None, page_resolver: str | None, global_resolver: str) -> str:
+    """Return the URL that requests the object of a mention; *page_resolver* is the resolver of a relative link.
 
     >>> mention_url("ark:/12148/btv1b84", None, "https://www.bnf.fr/r/", "https://n2t.net/")
     'https://www.bnf.fr/r/ark:/12148/btv1b84'
@@ -84,26 +84,27 @@ def mention_url(repaired: str, resolver: str | None, of_page: str | None, global
     >>> mention_url("ark:/12148/btv1b84", None, None, "https://n2t.net/")
     'https://n2t.net/ark:/12148/btv1b84'
     """
-    if of_page is not None:
-        return request_url(of_page + repaired.removeprefix(resolver or ""), of_page, global_resolver)
+    if page_resolver is not None:
+        return request_url(page_resolver + repaired.removeprefix(resolver or ""), page_resolver, global_resolver)
     return request_url(repaired, resolver, global_resolver)
 
 
 def citation_urls(mentions: Sequence[Mention], resolvers: Sequence[str | None], global_resolver: str) -> Iterator[str]:
-    """Yield the URL that requests each mention of a document; *resolvers* are those of relative links.
+    """Yield the URL that requests each mention of a document, in order.
 
-    The target of a link decides for its text, so that one citation is requested at one URL.
+    *resolvers* has a value for each mention: the resolver of a relative link, otherwise None. The URL of a link's
+    target is also that of its text, so that one citation is requested at one URL.
     """
     urls = [
-        mention_url(mention.repaired, mention.resolver, of_page, global_resolver)
-        for mention, of_page in zip(mentions, resolvers, strict=True)
+        mention_url(mention.repaired, mention.resolver, page_resolver, global_resolver)
+        for mention, page_resolver in zip(mentions, resolvers, strict=True)
     ]
-    of_targets: dict[int | None, str] = {}
+    target_urls: dict[int | None, str] = {}
     for mention, url in zip(mentions, urls, strict=True):
         if mention.role in LINK_TARGETS:
-            of_targets.setdefault(mention.citation, url)
+            target_urls.setdefault(mention.citation, url)
     for mention, url in zip(mentions, urls, strict=True):
-        yield of_targets.get(mention.citation, url) if mention.link is not None else url
+        yield target_urls.get(mention.citation, url) if mention.link is not None else url
 
 
 def sendable(url: str) -> str:
@@ -144,7 +145,7 @@ def request_target(url: str) -> str:
     '/ark:/12148/btv1b84?'
     """
     rest = url.split("://", 1)[1].split("#", 1)[0]
-    start = min((at for at in (rest.find("/"), rest.find("?")) if at >= 0), default=len(rest))
+    start = min((index for index in (rest.find("/"), rest.find("?")) if index >= 0), default=len(rest))
     target = rest[start:] if rest[start:].startswith("/") else "/" + rest[start:]
     if _UNSAFE.search(target):
         raise ValueError(f"not a request target: {target!r}")
@@ -231,10 +232,10 @@ def same_host(url: str, other_url: str) -> bool:
     >>> same_host("http://n2t.net/x", "https://www.N2T.net/y"), same_host("http://127.0.0.1:1/", "http://127.0.0.1:2/")
     (True, False)
     """
-    both = split_url(url), split_url(other_url)
-    ports = {parts.port for parts in both if parts.port is not None}
-    names = {parts.hostname.removeprefix("www.") for parts in both}
-    return len(names) == 1 and len(ports) < 2 and not any(parts.fault for parts in both)
+    both_parts = split_url(url), split_url(other_url)
+    ports = {parts.port for parts in both_parts if parts.port is not None}
+    names = {parts.hostname.removeprefix("www.") for parts in both_parts}
+    return len(names) == 1 and len(ports) < 2 and not any(parts.fault for parts in both_parts)
 
 
 # -- the steps of a chain
@@ -256,17 +257,18 @@ class Stop:
 
 
 def next_step(
-    asked: Iterable[str], status: int, location: str | None, *, max_hops: int, cookie_at: int | None = None
+    asked_urls: Iterable[str], status: int, location: str | None, *, max_hops: int, cookie_at: int | None = None
 ) -> Follow | Stop:
     """Return the step after an answer, by the reference algorithm of the 2020 URI scheme (7.1.3).
 
-    *asked* are the URLs of this chain, the answering one last; *cookie_at* is the index of the last one that set a
-    cookie. A repeated URL is a loop, unless a cookie was set since, because some hosts expect it back.
+    *asked_urls* are the URLs of this chain, the answering one last; *cookie_at* is the index of the last URL that set a
+    cookie. *location* is the header, or None. A repeated URL is a loop, unless a cookie was set since, because some
+    hosts expect it back.
 
     >>> next_step(["https://n2t.net/ark:1/x"], 302, "ftp://example.org/x", max_hops=5)
     Stop(end=<ChainEnd.NON_WEB: 'non-web'>, detail='ftp://example.org/x')
     """
-    urls = list(asked)
+    urls = list(asked_urls)
     if status not in REDIRECTS:
         return Stop(ChainEnd.ANSWERED)
     if location is None or not location.strip():
@@ -285,9 +287,9 @@ def next_step(
     if names_skipped_ark(url):
         return Stop(ChainEnd.SKIPPED, f"{url} contains an example or test ARK, which is never requested")
     if url in urls and (cookie_at is None or cookie_at < len(urls) - 1 - urls[::-1].index(url)):
-        back = f"redirects back to {url}"
-        way = "redirects to itself" if url == urls[-1] else back
-        return Stop(ChainEnd.LOOP, f"{urls[-1]} {way}")
+        loop_back = f"redirects back to {url}"
+        detail = "redirects to itself" if url == urls[-1] else loop_back
+        return Stop(ChainEnd.LOOP, f"{urls[-1]} {detail}")
     if len(urls) > max_hops:
         return Stop(ChainEnd.TOO_MANY_REDIRECTS, f"more than {max_hops} redirects")
     return Follow(url)
@@ -309,9 +311,10 @@ def names_skipped_ark(url: str) -> bool:
 
 
 def resolved_location(base: str, location: str) -> str:
-    """Return the URL of a Location as raw text (RFC 3986, 5.2); dots are merged only in relative paths.
+    """Return the URL to which *location* refers from the URL *base* (RFC 3986, 5.2).
 
-    *location* contains the header's octets as Latin-1; octets outside ASCII are escaped one by one, in any encoding.
+    Dots are merged only in relative paths. *location* contains the header's octets as Latin-1; octets outside ASCII
+    are escaped one by one, in any encoding.
     Raises `BadLocation` for an invalid host or port. The URL may be too long to request (`is_too_long`).
 
     >>> resolved_location("https://n2t.net/a/b/c", "../ark:/1/./x%7d?")
@@ -328,13 +331,13 @@ def resolved_location(base: str, location: str) -> str:
         url = f"{scheme}:{reference}"
     else:
         authority = re.split(r"[/?#]", rest, maxsplit=1)[0]
-        path, question, query = request_target(base).partition("?")
+        path, question_mark, query = request_target(base).partition("?")
         if reference.startswith("/"):
             target = reference
         elif reference.startswith("?"):
             target = path + reference
         elif not reference:
-            target = path + question + query
+            target = path + question_mark + query
         else:
             target = _merge_path(path, reference)
         url = f"{scheme}://{authority}{target}"
@@ -346,17 +349,17 @@ def resolved_location(base: str, location: str) -> str:
 
 
 def _merge_path(path: str, reference: str) -> str:
-    head, question, query = reference.partition("?")
-    kept: list[str] = []
+    head, question_mark, query = reference.partition("?")
+    merged_segments: list[str] = []
     segments = (path.rpartition("/")[0] + "/" + head).split("/")[1:]
     for segment in segments:
         if segment == "..":
-            del kept[-1:]
+            del merged_segments[-1:]
         elif segment != ".":
-            kept.append(segment)
+            merged_segments.append(segment)
     if segments[-1] in (".", ".."):
-        kept.append("")
-    return "/" + "/".join(kept) + question + query
+        merged_segments.append("")
+    return "/" + "/".join(merged_segments) + question_mark + query
 
 
 def url_fault(url: str) -> str | None:
@@ -391,26 +394,26 @@ def _too_long(url: str) -> str:
 
 def requests_sent(observations: Iterable[Observation]) -> int:
     """Return the number of requests for *observations*: all hops that were sent, and those of rendered pages."""
-    sent = 0
+    sent_count = 0
     for observation in observations:
-        of_page = observation.rendering.requests if observation.rendering is not None else ()
-        sent += sum(hop.sent for hop in (*observation.hops, *of_page))
+        page_requests = observation.rendering.requests if observation.rendering is not None else ()
+        sent_count += sum(hop.sent for hop in (*observation.hops, *page_requests))
         if observation.hops and observation.end in (ChainEnd.ROBOTS, ChainEnd.REFUSED_ADDRESS):
-            sent -= observation.hops[-1].sent
-    return sent
+            sent_count -= observation.hops[-1].sent
+    return sent_count
 
 
 # -- repeated attempts within a run, and the time to wait
 
 
-def listed_statuses(statuses: Iterable[int]) -> str:
+def statuses_in_words(statuses: Iterable[int]) -> str:
     """Return *statuses* in words, in increasing order.
 
-    >>> listed_statuses({451, 401, 403})
+    >>> statuses_in_words({451, 401, 403})
     '401, 403 or 451'
     """
-    *most, last = map(str, sorted(statuses))
-    return f"{', '.join(most)} or {last}" if most else last
+    *first_statuses, last_status = map(str, sorted(statuses))
+    return f"{', '.join(first_statuses)} or {last_status}" if first_statuses else last_status
 
 
 #: Statuses of failures that are often temporary.
@@ -462,8 +465,8 @@ def attempt_wait_s(answer: Observation, patience: Patience) -> float | None:
     the limit is recorded with the answer.
     """
     # The verdict on the object depends on the questions of access; the others are repeated once.
-    most = patience.attempts if answer.question in ACCESS else min(patience.attempts, 2)
-    return fetch_wait_s(answer.hops, answer.end, answer.attempt, patience, most=most)
+    attempt_limit = patience.attempts if answer.question in ACCESS else min(patience.attempts, 2)
+    return fetch_wait_s(answer.hops, answer.end, answer.attempt, patience, most=attempt_limit)
 
 
 def fetch_wait_s(
@@ -475,23 +478,24 @@ def fetch_wait_s(
     >>> fetch_wait_s(hops, ChainEnd.ANSWERED, 1, Patience(backoff_s=2.0))
     2.0
     """
-    last = hops[-1] if hops else None
+    last_hop = hops[-1] if hops else None
     has_had_enough = attempt >= (patience.attempts if most is None else most)
-    if last is None or not last.sent or has_had_enough:
+    if last_hop is None or not last_hop.sent or has_had_enough:
         return None
-    is_slow = last.status is None and (last.error or "").startswith(SLOW_LOOK_UPS)
-    is_busy = end is ChainEnd.ANSWERED and last.status in PASSING_STATUSES
-    if not is_slow and not is_busy and end not in _PASSING_ENDS:
+    is_slow_look_up = last_hop.status is None and (last_hop.error or "").startswith(SLOW_LOOK_UPS)
+    is_busy = end is ChainEnd.ANSWERED and last_hop.status in PASSING_STATUSES
+    if not is_slow_look_up and not is_busy and end not in _PASSING_ENDS:
         return None
-    return wait_s(last.headers.get("Retry-After"), attempt, patience, at=last.at)
+    return wait_s(last_hop.headers.get("Retry-After"), attempt, patience, at=last_hop.at)
 
 
 def wait_s(retry_after: str | None, attempt: int, patience: Patience, *, at: str) -> float | None:
-    """Return the seconds to wait after an *attempt* that was answered *at* a time, or None if longer than *patience*
-    allows.
+    """Return the seconds to wait after an *attempt* (from 1), or None if *patience* allows less.
+
+    *retry_after* is the header, or None; *at* is the time of the answer, ISO 8601.
     """
-    wish = retry_after_s(retry_after, at=at)
-    seconds = max(patience.backoff(attempt), wish or 0.0)
+    wanted_s = retry_after_s(retry_after, at=at)
+    seconds = max(patience.backoff(attempt), wanted_s or 0.0)
     return seconds if seconds <= patience.longest_wait_s else None
 
 
@@ -509,21 +513,21 @@ def retry_after_s(header: str | None, *, at: str) -> float | None:
     text = (header or "").strip()[:_RETRY_CHARS]
     if match := _RETRY_SECONDS.match(text):
         return min(_capped_seconds(match["whole"]) + float((match["part"] or ".0")[:9]), LONGEST_PAUSE_S)
-    spoken = _SPOKEN_RETRY.match(text) if text else None
-    if spoken:
-        hours, minutes, seconds = (_capped_seconds(spoken[unit] or "0") for unit in "hms")
+    spoken_match = _SPOKEN_RETRY.match(text) if text else None
+    if spoken_match:
+        hours, minutes, seconds = (_capped_seconds(spoken_match[unit] or "0") for unit in "hms")
         return min(hours * 3600 + minutes * 60 + seconds, LONGEST_PAUSE_S)
     if _BEYOND_CALENDARS.search(text):
         return LONGEST_PAUSE_S
     try:
-        date, moment = parsedate_to_datetime(text), datetime.fromisoformat(at)
+        date, answered_at = parsedate_to_datetime(text), datetime.fromisoformat(at)
         date = date if date.tzinfo else date.replace(tzinfo=UTC)
-        return min(max((date - moment).total_seconds(), 0.0), LONGEST_PAUSE_S)
+        return min(max((date - answered_at).total_seconds(), 0.0), LONGEST_PAUSE_S)
     except (ValueError, TypeError, OverflowError):
         return None
 
 
 def _capped_seconds(digits: str) -> float:
-    """Return a number of seconds with any number of digits."""
+    """Return the number of seconds in *digits*, at most `LONGEST_PAUSE_S`, without parsing long numbers."""
     significant = digits.lstrip("0")
     return min(float(significant or 0), LONGEST_PAUSE_S) if len(significant) < 20 else LONGEST_PAUSE_S

@@ -72,10 +72,10 @@ def required(
     words: Iterable[str] = (),
     **options: Any,
 ) -> Column[Any]:
-    """Return a column with a value in each row; *unit* describes its values, *words* lists all that it may have."""
+    """Return a column with a value in each row; *unit* describes its values, *words* are the only ones, if given."""
     info = {"unit": unit} if unit else {}
-    listed = ", ".join(f"'{word}'" for word in words)
-    checks = [CheckConstraint(f"{name} IN ({listed})")] if listed else []
+    word_list = ", ".join(f"'{word}'" for word in words)
+    checks = [CheckConstraint(f"{name} IN ({word_list})")] if word_list else []
     return Column(name, kind, *checks, nullable=nullable, comment=comment, info=info, **options)
 
 
@@ -84,7 +84,7 @@ optional = partial(required, nullable=True)
 
 
 def reference(name: str, comment: str, **options: Any) -> Column[Any]:
-    """Return a column that refers to a row of another table by its key, which has the same *name*."""
+    """Return a column with the keys of rows of another table, whose key has the same *name*."""
     kind = ForeignKey(f"{name.removesuffix('_id')}.{name}")
     return required(name, kind, comment, **options)
 
@@ -95,14 +95,14 @@ def key(name: str, comment: str = "key") -> Column[int]:
 
 
 def upsert(table: Table, *unique: str) -> Insert:
-    """Return the statement that adds a row, or replaces the one with the same *unique* values."""
-    new = insert(table)
-    others = {column.name: new.excluded[column.name] for column in table.c if not column.primary_key}
-    return new.on_conflict_do_update(index_elements=unique, set_=others)
+    """Return the statement that adds a row, or replaces the row with the same values in the *unique* columns."""
+    new_row = insert(table)
+    new_values = {column.name: new_row.excluded[column.name] for column in table.c if not column.primary_key}
+    return new_row.on_conflict_do_update(index_elements=unique, set_=new_values)
 
 
 def at_one_url(left: Any, right: Any) -> ColumnElement[bool]:
-    """Return the condition that rows of two tables are about one ARK at one URL."""
+    """Return the condition that rows of two tables, given as their columns, are about one ARK at one URL."""
     return and_(left.ark_id == right.ark_id, left.request_url == right.request_url)
 
 
@@ -613,7 +613,7 @@ _TYPES: Mapping[type[Any], str] = {
 
 
 def _conditions(column: Column[Any]) -> Iterator[str]:
-    """Yield the conditions that a value of a column meets, unless it is missing, in SQL."""
+    """Yield the SQL conditions that each value of a column must meet, unless it is NULL."""
     kind = Integer() if column.foreign_keys else column.type
     yield f"typeof({column.name}) IN ({next(types for class_, types in _TYPES.items() if isinstance(kind, class_))})"
     if isinstance(kind, Boolean):

@@ -25,8 +25,8 @@ from crawler.model.crawl_requests import (
     Scope,
     SourceKind,
     SourceReading,
-    by_place,
     document_key,
+    links_by_document,
     site_of,
 )
 from crawler.model.resolving import names_skipped_ark, sendable
@@ -407,7 +407,7 @@ def _requests_and_links(
             new_requests[crawl_request.canonical] = crawl_request
             key = crawl_request.key
         keys.append((found_on, key))
-    return tuple(new_requests.values()), by_place(keys)
+    return tuple(new_requests.values()), links_by_document(keys)
 
 
 # -- the user's plan of a crawl, as one value

@@ -15,7 +15,7 @@ from crawler.answers.facts import OUTCOME_OF_END, SAYS_BROKEN, AnswerFacts, stat
 from crawler.answers.object_facts import ControlContrast, ObjectFacts, Signs
 from crawler.answers.quirks import quirks
 from crawler.model.observations import ObjectOutcome, Observation, ServiceVerdict
-from crawler.model.resolving import REFUSING_STATUSES, listed_statuses
+from crawler.model.resolving import REFUSING_STATUSES, statuses_in_words
 from crawler.verdicts.rules import Evidence, RuleGroup, RuleTable, VerdictRule, always, sentences
 from extractors.model.urls import authority_of, host_name_of
 
@@ -213,8 +213,8 @@ def _by_status(outcome: ObjectOutcome, statuses: str) -> ObjectRule:
 
 
 _STATUSES = {
-    ObjectOutcome.BROKEN: listed_statuses(SAYS_BROKEN),
-    ObjectOutcome.BLOCKED: listed_statuses(REFUSING_STATUSES),
+    ObjectOutcome.BROKEN: statuses_in_words(SAYS_BROKEN),
+    ObjectOutcome.BLOCKED: statuses_in_words(REFUSING_STATUSES),
     ObjectOutcome.TIMEOUT: "408",
     ObjectOutcome.SERVER_ERROR: "500 to 599",
     ObjectOutcome.UNDETERMINED: "any other",
@@ -358,7 +358,7 @@ _WORTH = (
 )
 _REFUSALS = (
     _refusal(
-        f"the last status is {listed_statuses(_EXPLAINABLE)}, and the page explains why this object is not available",
+        f"the last status is {statuses_in_words(_EXPLAINABLE)}, and the page explains why this object is not available",
         lambda facts: facts.answer.status in _EXPLAINABLE and facts.explanation is not None,
         ObjectOutcome.EXPLAINED,
         lambda facts: f"the answer explains why this object is not available: {facts.explanation!r}",

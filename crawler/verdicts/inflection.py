@@ -22,7 +22,7 @@ from crawler.model.observations import (
     Question,
     ServiceVerdict,
 )
-from crawler.model.resolving import INFLECTED, REFUSING_STATUSES, listed_statuses
+from crawler.model.resolving import INFLECTED, REFUSING_STATUSES, statuses_in_words
 from crawler.verdicts.rules import RuleGroup, RuleTable, VerdictRule, always
 
 #: Errors that refuse the inflection itself. 502, 503 and 504 are left out, because they are temporary.
@@ -203,13 +203,14 @@ METADATA_RULES: RuleTable[MetadataFacts, MetadataOutcome] = RuleTable(
             lambda facts: not facts.answer.is_success,
             (
                 VerdictRule(
-                    f"the last status is {listed_statuses(REFUSING_STATUSES)}",
+                    f"the last status is {statuses_in_words(REFUSING_STATUSES)}",
                     lambda facts: facts.answer.status in REFUSING_STATUSES,
                     MetadataOutcome.BLOCKED,
                     _status_evidence,
                 ),
                 VerdictRule(
-                    f"the last status is {listed_statuses(_REFUSALS_OF_THE_QUESTION)}, while the object itself is reached",
+                    f"the last status is {statuses_in_words(_REFUSALS_OF_THE_QUESTION)}, "
+                    "while the object itself is reached",
                     lambda facts: facts.object.is_reached and facts.answer.status in _REFUSALS_OF_THE_QUESTION,
                     MetadataOutcome.UNSUPPORTED,
                     lambda facts: f"{_status_evidence(facts)}, while the object itself is reached",

@@ -8,7 +8,7 @@ import pytest
 
 from crawler.answers.facts import status_outcome
 from crawler.model.observations import CommitmentOutcome, MetadataOutcome, ObjectOutcome
-from crawler.model.resolving import REFUSING_STATUSES, listed_statuses
+from crawler.model.resolving import REFUSING_STATUSES, statuses_in_words
 from crawler.verdicts.verdict import WITHOUT_RULES
 from tests.unit.crawler.test_verdict import judgements
 from tools.documentation.rule_page import SERVICES, TABLES
@@ -44,7 +44,7 @@ def test_refusing_statuses_are_declared_once() -> None:
     """A status that is added to the constant counts everywhere, and is named in the rules."""
     assert {status_outcome(status) for status in REFUSING_STATUSES} == {ObjectOutcome.BLOCKED}
     words = [rule.when for table in TABLES.values() for rule in table.rules if rule.outcome.value == "blocked"]
-    assert sum(listed_statuses(REFUSING_STATUSES) in condition for condition in words) == 3
+    assert sum(statuses_in_words(REFUSING_STATUSES) in condition for condition in words) == 3
     lists = [
         str(path)
         for package in ("arkaudit", "crawler", "reports", "tools/documentation")
