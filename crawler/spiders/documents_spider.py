@@ -364,7 +364,7 @@ class DocumentsSpider(AuditSpider):
             return False
         is_taken = self.frontier.take_over(there, FrontierState.CLAIMED, by=crawl_request)
         if is_taken:
-            self.feed.take(there.canonical)
+            self.feed.exclude(there.canonical)
         return is_taken
 
     async def _records(

@@ -63,7 +63,7 @@ class ArkTables(Database):
 
     def _record_observations(self, connection: Connection, run_id: int, observations: Sequence[Observation]) -> None:
         """Record the new observations with one statement."""
-        self._learn_ark_ids(connection, (observation.ark for observation in observations))
+        self._cache_ark_ids(connection, (observation.ark for observation in observations))
         rows = [
             row_of(
                 observation,
@@ -86,14 +86,14 @@ class ArkTables(Database):
         query = _OBSERVATIONS.where(observation.run_id + 0 == run_id)  # + 0 keeps SQLite from using that index
         if questions:
             query = query.where(observation.question.in_(questions))
-        of_run = select(func.min(observation.observation_id)).where(observation.run_id == run_id)
-        first = self.rows(of_run)[0][0]
-        if first is not None:
-            for rows in self.pages(query, observation.observation_id, after=first - 1):
+        first_id = select(func.min(observation.observation_id)).where(observation.run_id == run_id)
+        first_key = self.rows(first_id)[0][0]
+        if first_key is not None:
+            for rows in self.pages(query, observation.observation_id, after=first_key - 1):
                 yield from map(observation_of, rows)
 
     def observations_about(self, run_id: int, request_urls: Sequence[str]) -> Iterator[Observation]:
-        """Yield a run's observations for these request URLs; for each URL in their order."""
+        """Yield a run's observations for *request_urls*; those of one URL in the order in which they were recorded."""
         observation = schema.observation.c
         query = _OBSERVATIONS.where(
             observation.run_id == run_id, observation.request_url.in_(bindparam("urls", expanding=True))
@@ -117,36 +117,37 @@ class ArkTables(Database):
         return list(map(observation_of, self.rows(query)))
 
     def reached_pages(self, run_id: int) -> Mapping[str, ReachedPage]:
-        """Return the pages at the end of chains with a success by request URL; of several attempts, the last counts."""
+        """Return the pages that successful requests for objects reached, by request URL; the last attempt counts."""
         observation = schema.observation.c
-        labels = (func.json_type(observation.facts, f"$.kernel_values.{label}") for label in DESCRIBING)
+        label_types = (func.json_type(observation.facts, f"$.kernel_values.{label_type}") for label_type in DESCRIBING)
         is_record = observation.record.is_not(None) & func.json_type(observation.record, "$.error").is_(None)
-        labelled = sum((label.is_not(None).cast(Integer) for label in labels), literal(0))
+        label_count = sum((label_type.is_not(None).cast(Integer) for label_type in label_types), literal(0))
         query = (
             select(
                 observation.request_url,
                 observation.status,
                 observation.final_url,
                 (observation.hop_count > 0).label("is_redirected"),
-                or_(is_record, labelled >= TELLING).label("describes"),
+                or_(is_record, label_count >= TELLING).label("describes"),
             )
             .where(observation.run_id == run_id, observation.question == Question.OBJECT)
             .order_by(observation.request_url, observation.attempt)
         )
-        last = {row.request_url: row for row in self.rows(query)}
+        last_rows = {row.request_url: row for row in self.rows(query)}
         return {
             url: ReachedPage(row.final_url, row.is_redirected, row.describes)
-            for url, row in last.items()
+            for url, row in last_rows.items()
             if row.status in SUCCESSES
         }
 
     def repeated_pages(self, run_id: int) -> Mapping[str, Mapping[Ark, set[str]]]:
-        """Return the addresses of answers with the same digest, by that digest and their object, if two objects or more
-        have it at two addresses or more.
+        """Return the URLs of answers by page digest and ARK (without qualifier).
+
+        Only digests of several ARKs at several URLs are included (`ENOUGH_PAGES`).
         """
         observation = schema.observation.c
         of_objects = (observation.run_id == run_id, observation.question.in_((Question.OBJECT, *INFLECTED)))
-        repeated = (
+        repeated_digests = (
             select(observation.page_digest)
             .where(*of_objects, observation.page_digest.is_not(None))
             .group_by(observation.page_digest)
@@ -156,28 +157,29 @@ class ArkTables(Database):
         query = (
             select(observation.page_digest, observation.final_url, *ARK_PARTS)
             .join_from(schema.observation, schema.ark)
-            .where(*of_objects, observation.page_digest.in_(repeated))
+            .where(*of_objects, observation.page_digest.in_(repeated_digests))
         )
-        pages: defaultdict[str, defaultdict[Ark, set[str]]] = defaultdict(lambda: defaultdict(set))
+        arks_by_digest: defaultdict[str, defaultdict[Ark, set[str]]] = defaultdict(lambda: defaultdict(set))
         for row in self.rows(query):
-            pages[row.page_digest][ark_of(row).base].add(without_inflection(row.final_url))
-        return pages
+            arks_by_digest[row.page_digest][ark_of(row).base].add(without_inflection(row.final_url))
+        return arks_by_digest
 
     # -- verdicts, the status over time, and decisions
 
     def begin_verdicts(self, run_id: int, basis: str | None = None) -> frozenset[str]:
         """Delete the verdicts of a run, unless judging was interrupted with the same *basis* and observations.
 
-        Return the request URLs of the verdicts that are left.
+        *basis* names what verdicts depend on, apart from observations; None always deletes. Return the request URLs of
+        the verdicts that are left.
         """
         run, verdict, observation = schema.run.c, schema.verdict.c, schema.observation.c
-        last = select(func.max(observation.observation_id)).where(observation.run_id == run_id)
+        last_observation = select(func.max(observation.observation_id)).where(observation.run_id == run_id)
         with self.transaction() as connection:
-            basis = basis and f"{basis}, up to observation {connection.scalar(last)}"
+            basis = basis and f"{basis}, up to observation {connection.scalar(last_observation)}"
             plan = connection.scalar(select(run.plan).where(run.run_id == run_id))
             if basis is not None and plan is not None and plan.get("judged_by") == basis:
-                of_run = select(verdict.request_url).where(verdict.run_id == run_id)
-                return frozenset(connection.scalars(of_run))
+                judged_urls = select(verdict.request_url).where(verdict.run_id == run_id)
+                return frozenset(connection.scalars(judged_urls))
             latest.forget_verdicts(connection, run_id)
             if plan is not None:
                 plan = {**plan, "judged_by": basis}
@@ -198,15 +200,15 @@ class ArkTables(Database):
         """
         if recorded is None:
             recorded = self.begin_verdicts(run_id)
-        new = (verdict for verdict in verdicts if verdict.request_url not in recorded)
-        replacing = schema.upsert(schema.verdict, "run_id", "request_url")
-        last = select(func.coalesce(func.max(schema.verdict.c.verdict_id), 0))
-        while batch := list(islice(new, PAGE)):
+        new_verdicts = (verdict for verdict in verdicts if verdict.request_url not in recorded)
+        replace_row = schema.upsert(schema.verdict, "run_id", "request_url")
+        last_key_query = select(func.coalesce(func.max(schema.verdict.c.verdict_id), 0))
+        while batch := list(islice(new_verdicts, PAGE)):
             with self.transaction() as connection:
-                self._learn_ark_ids(connection, (verdict.ark for verdict in batch))
-                after = connection.execute(last).scalar_one()
+                self._cache_ark_ids(connection, (verdict.ark for verdict in batch))
+                last_key = connection.execute(last_key_query).scalar_one()
                 rows = [self._verdict_values(connection, run_id, verdict) for verdict in batch]
-                connection.execute(replacing, rows)
+                connection.execute(replace_row, rows)
                 findings = [
                     {"run_id": run_id, "subject": str(verdict.ark), **asdict(finding)}
                     for verdict in batch
@@ -214,7 +216,7 @@ class ArkTables(Database):
                 ]
                 if findings:
                     connection.execute(insert_if_new(schema.finding), findings)
-                latest.note_batch(connection, run_id, after=after)
+                latest.note_batch(connection, run_id, after=last_key)
         with self.transaction() as connection:
             latest.note_verdicts(connection, run_id, is_resumed=bool(recorded))
 
@@ -249,17 +251,17 @@ class ArkTables(Database):
             yield from latest.known_arks(connection)
 
     def problems(self, run_id: int) -> dict[tuple[str, str], Problem]:
-        """Return the problems that a run has judged, by ARK and URL."""
-        judged = select(schema.verdict.c.verdict_id).where(schema.verdict.c.run_id == run_id)
+        """Return the problems among the verdicts of a run, by ARK and request URL."""
+        verdict_ids = select(schema.verdict.c.verdict_id).where(schema.verdict.c.run_id == run_id)
         with self.read_connection() as connection:
-            problems = problems_of(connection, judged, run_id)
+            problems = problems_of(connection, verdict_ids, run_id)
         return {(problem.ark, url): problem for (_, url), problem in problems.items()}
 
     # -- captures in web archives of failing ARKs
 
     def _record_memento(self, connection: Connection, run_id: int, record: MementoRecord) -> None:
         """Record an archive's answer; it replaces an earlier one of the same run."""
-        self._learn_ark_ids(connection, [record.ark])
+        self._cache_ark_ids(connection, [record.ark])
         values = row_of(record, schema.memento, run_id=run_id, ark_id=self._ark_id(connection, record.ark))
         connection.execute(schema.upsert(schema.memento, "run_id", "request_url"), values)
 
@@ -276,28 +278,28 @@ class ArkTables(Database):
             ark = ark_of(row)
             if ark.is_skipped:
                 continue
-            answers = (
+            answer_query = (
                 select(memento.outcome, memento.at)
                 .where(memento.request_url == row.request_url, memento.timegate == timegate)
                 .order_by(memento.at.desc())
                 .limit(1)
             )
-            last_answer = next(iter(self.rows(answers)), None)
+            last_answer = next(iter(self.rows(answer_query)), None)
             if last_answer is None or may_ask_again(
                 MementoOutcome(last_answer.outcome),
                 datetime.fromisoformat(last_answer.at),
                 now=now,
                 max_age_s=max_age_s,
-                worked_at=self._last_good(row)[1],
+                worked_at=self._last_working_url(row)[1],
             ):
                 yield ark, row.request_url
 
     def capture_wish(self, run_id: int, request_url: str) -> CaptureWish:
-        """Return the request to an archive about the ARK that a run saw fail at a URL."""
+        """Return the request to an archive about the ARK that failed at *request_url* in a run."""
         [row] = self.rows(self._failing_verdicts(run_id, request_url))
-        good_url, worked_at = self._last_good(row)
+        good_url, worked_at = self._last_working_url(row)
         document, mention = schema.document, schema.mention
-        citing = (
+        citing_query = (
             select(document.c.fetched_at, document.c.hops)
             .order_by(document.c.fetched_at)
             .limit(_MOST_DATES)
@@ -309,13 +311,13 @@ class ArkTables(Database):
                 )
             )
         )
-        documents = [(row.fetched_at, [Hop(**hop) for hop in row.hops]) for row in self.rows(citing)]
+        documents = [(row.fetched_at, [Hop(**hop) for hop in row.hops]) for row in self.rows(citing_query)]
         return capture_wish(
             ark_of(row), request_url, led_to=row.final_url, good_url=good_url, worked_at=worked_at, documents=documents
         )
 
     def mementos(self, run_id: int) -> Iterator[MementoRecord]:
-        """Return the last answer of an archive, in this run or before, about each ARK that a run has judged."""
+        """Yield the last answer of an archive, of this run or before, about each ARK with a verdict in a run."""
         memento, verdict = schema.memento, schema.verdict
         query = (
             select(memento, *ARK_PARTS)
@@ -324,8 +326,8 @@ class ArkTables(Database):
             .where(verdict.c.run_id == run_id, memento.c.ark_id == verdict.c.ark_id)
             .order_by(memento.c.at)
         )
-        last = {row.request_url: row for row in self.rows(query)}
-        return (record_of(MementoRecord, row, ark=ark_of(row)) for row in last.values())
+        last_rows = {row.request_url: row for row in self.rows(query)}
+        return (record_of(MementoRecord, row, ark=ark_of(row)) for row in last_rows.values())
 
     @staticmethod
     def _failing_verdicts(run_id: int, request_url: str | None = None) -> Any:
@@ -343,8 +345,11 @@ class ArkTables(Database):
             return query.where(verdict.c.request_url == request_url)
         return query.where(verdict.c.object.in_(_FAILING) | is_confirmed)
 
-    def _last_good(self, row: Row[Any]) -> tuple[str | None, datetime | None]:
-        """Return the final URL of the last earlier run that reached an ARK's object, and the start of that run."""
+    def _last_working_url(self, row: Row[Any]) -> tuple[str | None, datetime | None]:
+        """Return the final URL of the last earlier run that reached the object of the verdict *row*, and its start.
+
+        Both are None if no run reached the object.
+        """
         verdict, run = schema.verdict, schema.run
         query = (
             select(verdict.c.final_url, run.c.started_at)

@@ -30,7 +30,7 @@ from extractors.wraps.rules import Confidence
 #: Rows read at a time: a run may be long, and no read may block writers for long.
 PAGE = 500
 #: The number of ARKs whose keys are cached: those that neighbouring pages cite.
-_ARKS_KNOWN = 8_000
+_CACHED_ARKS = 8_000
 ARK_PARTS = (schema.ark.c.naan, schema.ark.c.name, schema.ark.c.qualifier)
 _ARK_IDS = select(schema.ark.c.ark_id, schema.ark.c.ark).where(schema.ark.c.ark.in_(bindparam("arks", expanding=True)))
 
@@ -69,9 +69,9 @@ class Database:
 
     @contextmanager
     def read_connection(self) -> Iterator[Connection]:
-        """Give a connection to read with. Fetch its rows before the next use of the store.
+        """Yield a connection for reading. Fetch its rows before the next use of the store.
 
-        Within a transaction it is the transaction's own, because the file has only one connection.
+        Within a transaction it is the connection of that transaction, because the file has only one.
         """
         if self._writer is not None:
             yield self._writer
@@ -85,27 +85,30 @@ class Database:
             rows: Sequence[Any] = connection.execute(query, values).all()
         return rows
 
-    def _learn_ark_ids(self, connection: Connection, arks: Iterable[Ark]) -> None:
-        """Record new *arks*, and cache the keys of all for `_ark_id`."""
-        wanted = list(dict.fromkeys(arks))
-        unknown = [ark for ark in wanted if ark not in self._ark_ids]
-        if not unknown:
+    def _cache_ark_ids(self, connection: Connection, arks: Iterable[Ark]) -> None:
+        """Cache the keys of *arks* for `_ark_id`; record ARKs without a key."""
+        distinct_arks = list(dict.fromkeys(arks))
+        uncached_arks = [ark for ark in distinct_arks if ark not in self._ark_ids]
+        if not uncached_arks:
             return
-        if len(self._ark_ids) >= _ARKS_KNOWN:
+        if len(self._ark_ids) >= _CACHED_ARKS:
             self._ark_ids.clear()
-            unknown = wanted
-        connection.execute(insert_if_new(schema.ark), [row_of(ark, schema.ark, ark=str(ark)) for ark in unknown])
-        for start in range(0, len(unknown), PAGE):
-            by_text = {str(ark): ark for ark in unknown[start : start + PAGE]}
-            for row in connection.execute(_ARK_IDS, {"arks": list(by_text)}):
-                self._ark_ids[by_text[row.ark]] = row.ark_id
+            uncached_arks = distinct_arks
+        connection.execute(insert_if_new(schema.ark), [row_of(ark, schema.ark, ark=str(ark)) for ark in uncached_arks])
+        for start in range(0, len(uncached_arks), PAGE):
+            arks_by_text = {str(ark): ark for ark in uncached_arks[start : start + PAGE]}
+            for row in connection.execute(_ARK_IDS, {"arks": list(arks_by_text)}):
+                self._ark_ids[arks_by_text[row.ark]] = row.ark_id
 
     def _ark_id(self, connection: Connection, ark: Ark) -> int:
-        self._learn_ark_ids(connection, [ark])
+        self._cache_ark_ids(connection, [ark])
         return self._ark_ids[ark]
 
     def pages(self, query: Select[Any], key: Column[int], *, after: int = 0) -> Iterator[Sequence[Row[Any]]]:
-        """Yield the rows of *query* ordered by *key*, in pages; no read is open between two pages."""
+        """Yield the rows of *query* with a key above *after*, ordered by *key*, as lists of at most `PAGE` rows.
+
+        No read is open between two lists.
+        """
         query = query.where(key > bindparam("last")).order_by(key).limit(PAGE)
         while True:
             rows = self.rows(query, {"last": after})
@@ -126,18 +129,18 @@ _CONVERTER = Converter(detailed_validation=False, forbid_extra_keys=True)
 _CONVERTER.register_structure_hook(Ark, lambda ark, _: ark)  # an ARK has its own columns
 
 
-def row_of(record: Any, table: Table, **others: Any) -> dict[str, Any]:
-    """Return the row of *record* in *table*; *others* are columns that are no fields of it, or differ from them."""
+def row_of(record: Any, table: Table, **overrides: Any) -> dict[str, Any]:
+    """Return the row of *record* in *table*; *overrides* are values of further columns, or in place of fields."""
     kind: Any = type(record)
     writers = _writers(kind, table).items()
-    return {name: write(getattr(record, name)) for name, write in writers if name not in others} | others
+    return {name: write(getattr(record, name)) for name, write in writers if name not in overrides} | overrides
 
 
-def record_of(kind: type[T], row: Any, **others: Any) -> T:
-    """Return the record of a *kind* in a row; *others* are fields that are no columns, or differ from them."""
+def record_of(kind: type[T], row: Any, **overrides: Any) -> T:
+    """Return the record of class *kind* in a row; *overrides* are values of further fields, or in place of columns."""
     names = [field.name for field in fields(kind)]  # type: ignore[arg-type]
     values = {name: getattr(row, name) for name in names if name in row._fields}
-    return _CONVERTER.structure(values | others, kind)
+    return _CONVERTER.structure(values | overrides, kind)
 
 
 def ark_of(row: Any) -> Ark:
@@ -157,7 +160,7 @@ def mention_of(row: Any) -> Mention:
 
 @cache
 def _writers(kind: Any, table: Table) -> dict[str, Callable[[Any], Any]]:
-    """Return the converters from fields or properties to the columns of the same names."""
+    """Return the functions that convert the attributes of class *kind* to columns of *table*, by their common names."""
     hints = get_type_hints(kind)
     return {
         column.name: _CONVERTER.get_unstructure_hook(hints.get(column.name, Any))
@@ -169,31 +172,31 @@ def _writers(kind: Any, table: Table) -> dict[str, Callable[[Any], Any]]:
 # -- unreadable rows
 
 #: The number of characters shown of a reason.
-_MOST_SHOWN = 80
+_SHOWN_CHARS = 80
 
 
 def unreadable_rows(connection: Connection) -> Iterator[str]:
     """Yield a description of the first row of each table that can't be read as its record."""
-    for name, query, read in _READERS:
+    for name, query, read_row in _READERS:
         subject = f"{name} row"
         try:
             for row in connection.execute(query.execution_options(yield_per=1)):
                 subject = f"{name} row {row[0]}"
-                read(row)
+                read_row(row)
                 subject = f"{name} row after {row[0]}"
         except Exception as problem:  # any error: the store never writes a row that it can't read
             cause = getattr(problem, "orig", problem)
-            yield f"{subject}: can't be read: {type(cause).__name__}: {str(cause)[:_MOST_SHOWN]}"
+            yield f"{subject}: can't be read: {type(cause).__name__}: {str(cause)[:_SHOWN_CHARS]}"
 
 
-def _lists_of_text(row: Any) -> None:
+def _read_lists(row: Any) -> None:
     evidence = (row.object_evidence, row.metadata_evidence, row.commitment_evidence)
     for text in chain(*evidence, row.remarks, row.rests_on):
         if not isinstance(text, str):
             raise ValueError("a list of texts was expected")
 
 
-def _mention(row: Any) -> None:
+def _read_mention(row: Any) -> None:
     mention_of(row)
     if row.doubt is not None:
         from_plain(row.doubt, UnresolvedMention)
@@ -202,8 +205,8 @@ def _mention(row: Any) -> None:
 _READERS: tuple[tuple[str, Select[Any], Callable[[Any], object]], ...] = (
     ("document", select(schema.document), lambda row: [Hop(**hop) for hop in row.hops]),
     ("observation", select(schema.observation, *ARK_PARTS).join_from(schema.observation, schema.ark), observation_of),
-    ("mention", select(schema.mention, *ARK_PARTS).join_from(schema.mention, schema.ark), _mention),
-    ("verdict", select(schema.verdict), _lists_of_text),
+    ("mention", select(schema.mention, *ARK_PARTS).join_from(schema.mention, schema.ark), _read_mention),
+    ("verdict", select(schema.verdict), _read_lists),
     (
         "latest",
         select(schema.latest, schema.verdict.c.object).join(

@@ -87,58 +87,58 @@ class DocumentTables(Database):
     def _record_documents(self, connection: Connection, run_id: int, documents: Sequence[DocumentRecord]) -> None:
         """Record the new documents with their mentions, findings and links: one statement for each table."""
         table = schema.document
-        new = connection.execute(
+        inserted_rows = connection.execute(
             insert_if_new(table).returning(table.c.url, table.c.document_id),
             [row_of(document, table, run_id=run_id) for document in documents],
         )
-        added = {row.url: row.document_id for row in new}
-        cited = (cited_mention.mention.ark for document in documents for cited_mention in document.mentions)
-        self._learn_ark_ids(connection, cited)
+        document_ids = {row.url: row.document_id for row in inserted_rows}
+        cited_arks = (cited_mention.mention.ark for document in documents for cited_mention in document.mentions)
+        self._cache_ark_ids(connection, cited_arks)
         findings: list[dict[str, Any]] = []
         mentions: list[dict[str, Any]] = []
-        linking: list[tuple[int, DocumentRecord]] = []
+        linking_documents: list[tuple[int, DocumentRecord]] = []
         for document in documents:
-            key = added.pop(document.url, None)
-            if key is None:
+            document_id = document_ids.pop(document.url, None)
+            if document_id is None:
                 continue
-            linking.append((key, document))
-            of_document = {"run_id": run_id, "document_id": key, "subject": document.url}
-            findings += ({**of_document, **asdict(finding)} for finding in document.findings)
+            linking_documents.append((document_id, document))
+            finding_values = {"run_id": run_id, "document_id": document_id, "subject": document.url}
+            findings += ({**finding_values, **asdict(finding)} for finding in document.findings)
             mentions += (
-                self._mention_values(connection, key, ordinal, cited_mention)
+                self._mention_values(connection, document_id, ordinal, cited_mention)
                 for ordinal, cited_mention in enumerate(document.mentions, start=1)
             )
         if findings:
             connection.execute(insert_if_new(schema.finding), findings)
         if mentions:
             connection.execute(insert(schema.mention), mentions)
-        add_outlinks(connection, run_id, linking)
+        add_outlinks(connection, run_id, linking_documents)
 
     def _mention_values(
-        self, connection: Connection, document_id: int, ordinal: int, cited: CitedMention
+        self, connection: Connection, document_id: int, ordinal: int, cited_mention: CitedMention
     ) -> dict[str, Any]:
-        mention = cited.mention
+        mention = cited_mention.mention
         return row_of(
             mention,
             schema.mention,
             document_id=document_id,
             ordinal=ordinal,
-            decided=cited.decided,
+            decided=cited_mention.decided,
             ark_id=self._ark_id(connection, mention.ark),
-            request_url=cited.request_url,
+            request_url=cited_mention.request_url,
             confidence=mention.confidence.token,
-            doubt=to_plain(cited.unresolved) if cited.unresolved is not None else None,
-            **asdict(cited.requests),
+            doubt=to_plain(cited_mention.unresolved) if cited_mention.unresolved is not None else None,
+            **asdict(cited_mention.requests),
         )
 
     def record_logs(self, run_id: int, records: Sequence[DocumentRecord]) -> None:
         """Record the documents and mentions from server logs, once per run, after all documents were read.
 
-        A page that the run has read itself gets the ARKs that visitors requested from it as further mentions. One that
-        the page cites itself keeps the number of that citation.
+        A page that the run has read itself gets the ARKs that visitors requested from it as further mentions. An ARK
+        that the page cites itself keeps the number of that citation.
         """
-        rows: defaultdict[str, list[Any]] = defaultdict(list)
-        named = {record.url for record in records}
+        mention_rows: defaultdict[str, list[Any]] = defaultdict(list)
+        page_urls = {record.url for record in records}
         query = (
             select(_document.document_id, _document.url, _mention.ordinal, _mention.citation)
             .add_columns(_mention.request_url, _mention.asked)
@@ -149,20 +149,22 @@ class DocumentTables(Database):
         for row in self.rows(query):
             if row.asked is not None:
                 return
-            if row.url in named:
-                rows[row.url].append(row)
+            if row.url in page_urls:
+                mention_rows[row.url].append(row)
         with self.transaction() as connection:
-            new = [record for record in records if record.url not in rows]
-            if new:
-                self._record_documents(connection, run_id, new)
+            new_records = [record for record in records if record.url not in mention_rows]
+            if new_records:
+                self._record_documents(connection, run_id, new_records)
             for record in records:
-                of_page = rows[record.url]
-                citations = {row.request_url: row.citation or 0 for row in of_page}
-                for number, cited in enumerate(record.mentions if of_page else (), start=1):
-                    citation = citations.setdefault(cited.request_url, max(citations.values()) + 1)
-                    further = replace(cited, mention=replace(cited.mention, citation=citation))
-                    key, ordinal = of_page[-1].document_id, (of_page[-1].ordinal or 0) + number
-                    values = self._mention_values(connection, key, ordinal, further)
+                page_rows = mention_rows[record.url]
+                citation_numbers = {row.request_url: row.citation or 0 for row in page_rows}
+                for number, cited_mention in enumerate(record.mentions if page_rows else (), start=1):
+                    citation = citation_numbers.setdefault(
+                        cited_mention.request_url, max(citation_numbers.values()) + 1
+                    )
+                    further_mention = replace(cited_mention, mention=replace(cited_mention.mention, citation=citation))
+                    document_id, ordinal = page_rows[-1].document_id, (page_rows[-1].ordinal or 0) + number
+                    values = self._mention_values(connection, document_id, ordinal, further_mention)
                     connection.execute(insert(schema.mention), [values])
 
     def document_url(self, document_id: int) -> str:
@@ -178,28 +180,30 @@ class DocumentTables(Database):
                 connection.execute(insert_if_new(schema.finding), values)
 
     def record_decisions(self, decisions: Iterable[tuple[StoredMention, CitedMention]]) -> None:
-        """Record mentions that were decided again, each next to the rows of its earlier readings.
+        """Record mentions that were decided again, in rows next to those of the earlier readings.
 
-        Recording one twice does no harm.
+        *decisions* are pairs of a stored mention and its new reading. A repeated pair has no effect.
         """
         with self.transaction() as connection:
-            for first, cited in decisions:
-                values = self._mention_values(connection, first.document_id, first.ordinal, cited)
+            for stored_mention, new_mention in decisions:
+                values = self._mention_values(
+                    connection, stored_mention.document_id, stored_mention.ordinal, new_mention
+                )
                 connection.execute(insert_if_new(schema.mention), [values])
 
     def cited_targets(self, run_id: int, *, as_asked: bool = False) -> list[tuple[Ark, str]]:
-        """Return each ARK and request URL that the documents of a run cite, once, in the order of first citation.
+        """Return the distinct pairs of ARK and request URL that a run's documents cite, in order of first citation.
 
-        With *as_asked*, as cited before answers settled doubtful mentions: a resumed run repeats exactly these
-        requests.
+        With *as_asked*, these are the pairs before answers settled doubtful mentions: a resumed run repeats exactly
+        these requests.
         """
-        first = func.min(_mention.mention_id)
-        which = schema.is_asked_mention if as_asked else schema.is_current_mention
+        first_mention = func.min(_mention.mention_id)
+        condition = schema.is_asked_mention if as_asked else schema.is_current_mention
         query = (
             _citations(run_id, *ARK_PARTS, _mention.request_url)
-            .where(which)
+            .where(condition)
             .group_by(_ark.ark_id, _mention.request_url)
-            .order_by(first)
+            .order_by(first_mention)
         )
         return [(ark_of(row), row.request_url) for row in self.rows(query)]
 
@@ -238,7 +242,7 @@ class DocumentTables(Database):
     def open_mentions(self, run_id: int) -> Iterator[StoredMention]:
         """Yield the mentions of a run with another possible meaning, in the order of the documents.
 
-        They are as decided before any answer.
+        Their readings are those before any answer.
         """
         query = _citations(run_id, schema.mention, *ARK_PARTS).where(_is_open).order_by(_mention.mention_id)
         for row in self.rows(query):
@@ -247,7 +251,7 @@ class DocumentTables(Database):
     def established_reading(self, run_id: int, ark: Ark, request_url: str) -> str | None:
         """Return the URL of the reading that an earlier run chose for a doubtful mention of *ark* at *request_url*.
 
-        The last such run counts; None if there is none.
+        The last such run counts. None if no run chose a reading.
         """
         values = {"asked_ark": str(ark), "asked_url": request_url, "of_run": run_id}
         return next((url for (url,) in self.rows(_ESTABLISHED, values)), None)
@@ -255,15 +259,15 @@ class DocumentTables(Database):
     def counts(self, run_id: int) -> Mapping[str, int]:
         """Return counts of a run by name: ``documents``, ``read`` (also in part), ``redirected``, ``referers``, ``citations``."""
         of_run = _document.run_id == run_id
-        cited = (
+        citation_query = (
             select(_mention.document_id, _mention.citation)
             .where(_mention.document_id.in_(select(_document.document_id).where(of_run)))
             .where(schema.is_current_mention)
             .distinct()
         )
-        by_outcome = select(_document.outcome, func.count()).where(of_run).group_by(_document.outcome)
-        outcomes = {outcome: int(count) for outcome, count in self.rows(by_outcome)}
-        [(citations,)] = self.rows(select(func.count()).select_from(cited.subquery()))
+        outcome_query = select(_document.outcome, func.count()).where(of_run).group_by(_document.outcome)
+        outcomes = {outcome: int(count) for outcome, count in self.rows(outcome_query)}
+        [(citations,)] = self.rows(select(func.count()).select_from(citation_query.subquery()))
         return {
             "documents": sum(outcomes.values()),
             "read": outcomes.get(DocumentOutcome.READ, 0) + outcomes.get(DocumentOutcome.INCOMPLETE, 0),
@@ -273,9 +277,10 @@ class DocumentTables(Database):
         }
 
     def note_finders(self, run_id: int) -> None:
-        """Set, for each document of a run, the linking document that counts as its finder, now that all are read.
+        """Set `found_on` of each document of a run, so that it does not depend on the order of answers.
 
-        Before, it is the one that was read first. Documents whose path of links is not fully recorded stay unchanged.
+        Until all documents are read, it is the linking document that was read first. Documents whose path of links is
+        not fully recorded stay unchanged.
         """
         document, outlinks = schema.document, schema.outlinks
         query = (
@@ -290,19 +295,21 @@ class DocumentTables(Database):
                 is_redirected = row.outcome == DocumentOutcome.REDIRECTED and row.final_url is not None
                 led_to[row.key] = document_key(canonical_form(row.final_url)) if is_redirected else None
             # The seeds in the user's order, followed by the targets of their redirects.
-            of_seeds = (
+            seed_query = (
                 select(_frontier.canonical)
                 .where(_frontier.run_id == run_id, _frontier.spider == DOCUMENTS, _frontier.found_on.is_(None))
                 .order_by(_frontier.frontier_id)
             )
-            seeds = [document_key(canonical) for canonical in connection.scalars(of_seeds)]
-            of_documents = iter(finders(seeds, led_to, partial(_links_of, connection, run_id)).items())
-            while page := dict(islice(of_documents, PAGE)):
-                of_keys = (
-                    select(outlinks.c.key, outlinks.c.document_id).where(_is_one_of(run_id, list(page))).distinct()
+            seeds = [document_key(canonical) for canonical in connection.scalars(seed_query)]
+            finder_items = iter(finders(seeds, led_to, partial(_links_of, connection, run_id)).items())
+            while batch := dict(islice(finder_items, PAGE)):
+                document_query = (
+                    select(outlinks.c.key, outlinks.c.document_id).where(_is_link_of(run_id, list(batch))).distinct()
                 )
-                rows = connection.execute(of_keys).all()
-                connection.execute(_CHANGE, [{"of_document": row.document_id, "finder": page[row.key]} for row in rows])
+                rows = connection.execute(document_query).all()
+                connection.execute(
+                    _CHANGE, [{"of_document": row.document_id, "finder": batch[row.key]} for row in rows]
+                )
 
     def dead_sources(self, run_id: int) -> list[str]:
         """Return the seeds of a run that are sources and list only unreadable documents."""
@@ -311,35 +318,39 @@ class DocumentTables(Database):
 
     def has_read_seed(self, run_id: int) -> bool:
         """Return True if the run read a seed other than sources that list only unreadable documents."""
-        of_seeds = select(_document.document_id).where(
+        read_seed_query = select(_document.document_id).where(
             _document.run_id == run_id, _document.found_on.is_(None), _document.outcome.in_(LIVE)
         )
-        if not self.rows(of_seeds.limit(1)):
+        if not self.rows(read_seed_query.limit(1)):
             return False
         with self.read_connection() as connection:
-            dead = set[bytes]().union(*_dead_sources(connection, run_id).values())
-        return self.counts(run_id)["read"] > len(dead)
+            dead_keys = set[bytes]().union(*_dead_sources(connection, run_id).values())
+        return self.counts(run_id)["read"] > len(dead_keys)
 
     def places_of(self, pairs: Sequence[tuple[str, str]]) -> dict[tuple[str, str], list[tuple[str, int | None]]]:
-        """Return the documents and pages that cite each ARK at its URL, from the last run that read documents."""
-        names = select(_ark.ark_id, _ark.ark).where(_ark.ark.in_({name for name, _ in pairs}))
-        name_of = dict(self.rows(names) if pairs else ())
-        query = problems.citation_query(_mention.page).where(_mention.ark_id.in_(name_of))
+        """Return the citing documents of *pairs* of ARK and request URL, from the last run that read documents.
+
+        Each citation is a document's URL with the page number, or None. A pair without citations has an empty list.
+        """
+        ark_query = select(_ark.ark_id, _ark.ark).where(_ark.ark.in_({name for name, _ in pairs}))
+        ark_texts = dict(self.rows(ark_query) if pairs else ())
+        query = problems.citation_query(_mention.page).where(_mention.ark_id.in_(ark_texts))
         places: dict[tuple[str, str], list[tuple[str, int | None]]] = {pair: [] for pair in pairs}
         for ark_id, url, document_url, page in self.rows(problems.in_last_run(query)):
-            if (name_of[ark_id], url) in places:
-                places[name_of[ark_id], url].append((document_url, page))
+            if (ark_texts[ark_id], url) in places:
+                places[ark_texts[ark_id], url].append((document_url, page))
         return places
 
     def unreached_documents(self, run_id: int) -> list[tuple[str, str | None]]:
-        """Return the URL and finder of web documents with citations that still count, and that a run has not found."""
+        """Return the URL and `found_on` of web documents that a run has not found, but whose citations still count."""
         with self.read_connection() as connection:
             return unreached_documents(connection, run_id)
 
     def unread(self, run_id: int) -> list[tuple[str, str | None]]:
-        """Return the documents of a run that were not read whole, in order, each with its outcome and finder.
+        """Return pairs for at most `_MOST_UNREAD` documents of a run that were not read whole, in order.
 
-        A seed has no finder.
+        A pair consists of the URL followed by the outcome or HTTP status in parentheses, and `found_on` (None for a
+        seed).
         """
         query = (
             select(_document.url, _document.outcome, _document.status, _document.found_on)
@@ -354,7 +365,7 @@ class DocumentTables(Database):
 
 
 def add_outlinks(connection: Connection, run_id: int, documents: Iterable[tuple[int, DocumentRecord]]) -> None:
-    """Record the links of documents by the keys of their rows, within a transaction of the store.
+    """Record the links of *documents*, pairs of a row's key and its record, within a transaction of the store.
 
     A document from the frontier has a row even without links; a document inside an archive has one only with links.
     """
@@ -382,15 +393,16 @@ _CHANGE = (
 )
 
 
-def _is_one_of(run_id: int, keys: Sequence[bytes]) -> ColumnElement[bool]:
+def _is_link_of(run_id: int, keys: Sequence[bytes]) -> ColumnElement[bool]:
+    """Return the condition that a row has links from one of the documents with *keys* (`document_key`) in a run."""
     return (_outlinks.run_id == run_id) & _outlinks.key.in_(keys)
 
 
 def _links_of(connection: Connection, run_id: int, keys: Sequence[bytes]) -> Mapping[bytes, Sequence[Outlinks]]:
-    """Return the links of documents by key, in their order."""
+    """Return the recorded links of the documents with *keys*, by key, in the order of their rows."""
     query = (
         select(_outlinks.key, _outlinks.found_on, _outlinks.targets)
-        .where(_is_one_of(run_id, keys))
+        .where(_is_link_of(run_id, keys))
         .order_by(_outlinks.outlinks_id)
     )
     links: dict[bytes, list[Outlinks]] = {}
@@ -400,7 +412,7 @@ def _links_of(connection: Connection, run_id: int, keys: Sequence[bytes]) -> Map
 
 
 def _dead_sources(connection: Connection, run_id: int) -> dict[str, set[bytes]]:
-    """Return the seeds that list only unreadable documents, each with the keys of its parts, in order.
+    """Return the keys of a source's parts by the URL of its seed, for seeds that list only unreadable documents.
 
     A seed is left out if it cites an ARK itself or lists nothing.
     """
@@ -409,19 +421,19 @@ def _dead_sources(connection: Connection, run_id: int) -> dict[str, set[bytes]]:
         .where(_frontier.run_id == run_id, _frontier.spider == DOCUMENTS, _frontier.listed.is_not(None))
         .order_by(_frontier.frontier_id)
     )
-    listing = {document_key(row.canonical): row for row in connection.execute(query)}
+    source_rows = {document_key(row.canonical): row for row in connection.execute(query)}
     parts = {
-        row.url: _dead_parts(connection, run_id, key, listing.keys())
-        for key, row in listing.items()
+        row.url: _dead_parts(connection, run_id, key, source_rows.keys())
+        for key, row in source_rows.items()
         if row.found_on is None
     }
     return {url: keys for url, keys in parts.items() if keys}
 
 
-def _dead_parts(connection: Connection, run_id: int, seed: bytes, listing: Set[bytes]) -> set[bytes]:
+def _dead_parts(connection: Connection, run_id: int, seed: bytes, source_keys: Set[bytes]) -> set[bytes]:
     """Return the keys of the *seed* and of the sources that it lists, if all documents that they list are unreadable.
 
-    *listing* are the keys of all sources. Empty if a document was read or an ARK cited, or if no outcome is known.
+    *source_keys* are the keys of all sources. Empty if a document was read or an ARK cited, or if no outcome is known.
     """
     cites = _mention.document_id == _outlinks.document_id
     parts, pending = {seed}, [seed]
@@ -429,22 +441,22 @@ def _dead_parts(connection: Connection, run_id: int, seed: bytes, listing: Set[b
     while pending:
         part = pending.pop()
         is_cited = select(_mention.mention_id).where(cites).exists()
-        citing = select(_outlinks.key).where(_is_one_of(run_id, [part]), is_cited).limit(1)
+        citing = select(_outlinks.key).where(_is_link_of(run_id, [part]), is_cited).limit(1)
         links = _links_of(connection, run_id, [part]).get(part, ())
         targets = {key for link in links for key in link.target_keys()}
         outcomes: set[str] = set()
-        documents = sorted(targets - listing)
-        for start in range(0, len(documents), PAGE):
+        document_keys = sorted(targets - source_keys)
+        for start in range(0, len(document_keys), PAGE):
             query = (
                 select(_document.outcome)
                 .join_from(schema.outlinks, schema.document)
-                .where(_is_one_of(run_id, documents[start : start + PAGE]))
+                .where(_is_link_of(run_id, document_keys[start : start + PAGE]))
                 .distinct()
             )
             outcomes.update(connection.scalars(query))
         if outcomes & LIVE or connection.scalar(citing) is not None:
             return set()
         has_dead = has_dead or bool(outcomes)
-        pending += targets & listing - parts
-        parts |= targets & listing
+        pending += targets & source_keys - parts
+        parts |= targets & source_keys
     return parts if has_dead else set()

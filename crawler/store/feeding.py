@@ -51,7 +51,7 @@ class Recorder:
         """Returns further items to record in each transaction."""
 
     def add(self, *items: Recordable) -> None:
-        """Record *items* in one transaction, soon or at once; without items, only those of `further_items`."""
+        """Record *items* and those of `further_items` in one transaction, at most `COMMIT_AFTER_S` from now."""
         self._pending += map(self._redact, items)
         if len(self._pending) >= COMMIT_AT_ITEMS:
             self.commit()
@@ -81,11 +81,11 @@ class Recorder:
         return True
 
 
-Thing = TypeVar("Thing")
+ItemT = TypeVar("ItemT")
 
 
-class Rotation(Generic[Thing]):
-    """Items that wait at hosts. Hosts take turns; the items of one host keep their order.
+class Rotation(Generic[ItemT]):
+    """Queues of items, one for each host. Hosts take turns; the items of one host keep their order.
 
     At most *per_host* items of a host are out at a time.
 
@@ -101,7 +101,7 @@ class Rotation(Generic[Thing]):
 
     def __init__(self, per_host: int) -> None:
         self._per_host = per_host
-        self._queues: dict[str, deque[Thing]] = {}
+        self._queues: dict[str, deque[ItemT]] = {}
         self._out: Counter[str] = Counter()
         self._ready: dict[str, None] = {}
         """The hosts that an item may be taken from, in the order of their turns."""
@@ -120,36 +120,37 @@ class Rotation(Generic[Thing]):
         """The number of hosts with waiting items."""
         return len(self._queues)
 
-    def put(self, host: str, things: Iterable[Thing]) -> None:
-        """Append *things* to the queue of *host*."""
-        added = deque(things)
-        if added:
-            self._size += len(added)
-            self._queues.setdefault(host, deque()).extend(added)
-            self._settle_turn(host)
+    def put(self, host: str, items: Iterable[ItemT]) -> None:
+        """Append *items* to the queue of *host*."""
+        new_items = deque(items)
+        if new_items:
+            self._size += len(new_items)
+            self._queues.setdefault(host, deque()).extend(new_items)
+            self._update_turn(host)
 
-    def take(self) -> tuple[str, Thing] | None:
+    def take(self) -> tuple[str, ItemT] | None:
         """Return the next item with its host, or None if none may be taken now."""
         host = next(iter(self._ready), None)
         if host is None:
             return None
         del self._ready[host]
-        thing = self._queues[host].popleft()
+        item = self._queues[host].popleft()
         self._size -= 1
         self._out[host] += 1
         if not self._queues[host]:
             del self._queues[host]
-        self._settle_turn(host)
-        return host, thing
+        self._update_turn(host)
+        return host, item
 
     def give_back(self, host: str) -> None:
         """Note that an item taken from *host* is finished."""
         self._out[host] -= 1
         if self._out[host] <= 0:
             del self._out[host]
-        self._settle_turn(host)
+        self._update_turn(host)
 
-    def _settle_turn(self, host: str) -> None:
+    def _update_turn(self, host: str) -> None:
+        """Let *host* take turns if it has waiting items and fewer than *per_host* of them are out."""
         if host in self._queues and self._out[host] < self._per_host:
             self._ready.setdefault(host)
         else:
@@ -162,7 +163,7 @@ _CHECK_AFTER_S = 1.0
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """The limits of a run's part in memory; all else waits in the store."""
+    """The limits of the part of a run's frontier that is in memory."""
 
     in_hand: int = 2000
     """Entries that were handed out and have no outcome yet."""
@@ -219,7 +220,7 @@ class Feed:
         """Yield the entries, each when its turn comes. Raises `crawler.store.StoreUnwritable`."""
         for claimed in self._frontier.claim_again():
             self._rotation.put(claimed.crawl_request.host, [claimed])
-        self._left = None if self._bounds.most is None else self._bounds.most - self._frontier.handed_out()
+        self._left = None if self._bounds.most is None else self._bounds.most - self._frontier.handed_out_count()
         self._wait_at(self._frontier.hosts())
         while not self._is_stopped:
             entry = self._next()
@@ -241,8 +242,8 @@ class Feed:
         """Return True if a claimed entry was handed out, or if another request records its outcome."""
         return canonical in self._in_hand or canonical in self._taken
 
-    def take(self, canonical: str) -> None:
-        """Do not hand out a claimed entry, because another request records its outcome."""
+    def exclude(self, canonical: str) -> None:
+        """Note that another request records the outcome of a claimed entry, which is not handed out then."""
         self._taken.add(canonical)
         if self._left is not None:
             self._left += 1
@@ -255,7 +256,7 @@ class Feed:
             self._changed.set()
 
     def note_outcome(self, canonical: str) -> None:
-        """Note that the outcome of an entry is recorded, or about to be."""
+        """Note that the outcome of an entry is recorded, or will be in the next transaction."""
         self.note_answer(canonical)
         if self._in_hand.pop(canonical, None) is not None:
             self._changed.set()
@@ -276,12 +277,12 @@ class Feed:
         if len(self._in_hand) >= self._bounds.in_hand:
             return None
         while True:
-            taken = self._rotation.take()
-            if taken is None and self._fill():
-                taken = self._rotation.take()
-            if taken is None:
+            next_item = self._rotation.take()
+            if next_item is None and self._fill():
+                next_item = self._rotation.take()
+            if next_item is None:
                 return None
-            host, entry = taken
+            host, entry = next_item
             if host not in self._rotation and host in self._has_more:
                 self._has_more.remove(host)
                 self._hosts[host] = None
@@ -312,17 +313,17 @@ class Feed:
     def _shares(self) -> dict[str, int]:
         """Return the number of entries to claim at each host whose turn it is, and remove these hosts from `_hosts`."""
         bounds, rotation = self._bounds, self._rotation
-        hosts = rotation.hosts + len(self._hosts)
-        share = max(bounds.least_share, min(bounds.share, bounds.waiting // max(hosts, 1)))
+        host_count = rotation.hosts + len(self._hosts)
+        share = max(bounds.least_share, min(bounds.share, bounds.waiting // max(host_count, 1)))
         free_hosts = min(bounds.hosts - rotation.hosts, (bounds.waiting - len(rotation)) // share)
-        left = self._left
+        entries_left = self._left
         shares: dict[str, int] = {}
         for host in list(islice(self._hosts, max(free_hosts, 0))):
-            if left is not None and host:
-                share = min(share, left // hosts or 1)
-                if left <= 0:
+            if entries_left is not None and host:
+                share = min(share, entries_left // host_count or 1)
+                if entries_left <= 0:
                     continue
-                left -= share
+                entries_left -= share
             del self._hosts[host]
             shares[host] = share
         return shares

@@ -71,28 +71,28 @@ def is_ours(path: Path) -> bool:
 
 
 #: The suffixes of the files that may be next to a store.
-_BESIDE = ("-wal", "-shm", "-journal", ".lock")
+_SIDE_SUFFIXES = ("-wal", "-shm", "-journal", ".lock")
 #: The smallest size of a database: one page of the smallest size.
 _LEAST_BYTES = 512
 
 
 def real_path(path: Path) -> Path:
-    """Return the path of a store with symbolic links resolved; the log and the lock of a store use this name.
+    """Return *path* of a store with symbolic links resolved; SQLite's log and the lock of the store use this name.
 
     Raises `StoreUnopenable` if the store or a file next to it is not a regular file, or has several hard links. Nothing
     has been read then.
     """
     try:
-        real = path.resolve() if path.is_symlink() else path
+        resolved_path = path.resolve() if path.is_symlink() else path
     except (OSError, RuntimeError):  # a loop of links
-        real = path
-    for file in (real, *(Path(f"{real}{suffix}") for suffix in _BESIDE)):
+        resolved_path = path
+    for file in (resolved_path, *(Path(f"{resolved_path}{suffix}") for suffix in _SIDE_SUFFIXES)):
         try:
             status = file.lstat()
         except OSError:
             continue
         for kind in (kind for kind, is_kind in NO_FILES.items() if is_kind(status.st_mode)):
-            if file == real:
+            if file == resolved_path:
                 raise StoreUnopenable(f"{path} is {kind}, not a store")
             raise StoreUnopenable(f"{file} is {kind}, where a file of the store {path} belongs: remove it")
         if status.st_nlink > 1:
@@ -100,11 +100,11 @@ def real_path(path: Path) -> Path:
                 f"{file} has {status.st_nlink} names on its disk (hard links), but a store may have only one, because "
                 "its log and its lock are found by it; copy the store"
             )
-    return real
+    return resolved_path
 
 
 def refuse_cut_off(path: Path, name: Path) -> None:
-    """Raise `StoreUnopenable` if a file ends within the first page of a database."""
+    """Raise `StoreUnopenable`, naming the store *name*, if the file *path* ends within the first page of a database."""
     head = path.read_bytes() if path.stat().st_size < _LEAST_BYTES else b"-"
     if _MAGIC.startswith(head[: len(_MAGIC)]):
         raise StoreUnopenable(f"{name} is not a store of arkaudit yet: it was begun and cut off; delete it")
@@ -175,15 +175,15 @@ def _all_faults(path: Path) -> Iterator[str]:
         engine.dispose()
 
 
-def _address(path: Path) -> str:
-    """Return the URI for reading a store that may be open in no process."""
+def _uri_to_read(path: Path) -> str:
+    """Return SQLite's URI for reading a store, even if it is open in no process."""
     # Without a log, no process has it open. SQLite would create a log, which a mere reader can't remove again.
     access = "mode=ro" if path_exists(Path(f"{path}-wal")) else "mode=ro&immutable=1"
     return f"{path.absolute().as_uri()}?{access}"
 
 
 def _connect(path: Path) -> sqlite3.Connection:
-    connection = sqlite3.connect(_address(path), uri=True)
+    connection = sqlite3.connect(_uri_to_read(path), uri=True)
     distrust(connection)
     return connection
 
@@ -206,26 +206,30 @@ def _wrong_values(execute: Execute) -> Iterator[str]:
         constraints = chain(table.constraints, *(column.constraints for column in table.columns))
         checks = [str(check.sqltext) for check in constraints if isinstance(check, CheckConstraint)]
         [key] = table.primary_key.columns
-        cases = " ".join(f"WHEN NOT ({check}) THEN {number}" for number, check in enumerate(checks))
-        query = f"SELECT {key.name}, CASE {cases} END AS failed FROM {table.name} WHERE failed IS NOT NULL LIMIT 1"
+        case_clauses = " ".join(f"WHEN NOT ({check}) THEN {number}" for number, check in enumerate(checks))
+        query = (
+            f"SELECT {key.name}, CASE {case_clauses} END AS failed FROM {table.name} WHERE failed IS NOT NULL LIMIT 1"
+        )
         for row, number in execute(query) if checks else ():
             yield f"{table.name} row {row}: a value fails the check {checks[number]}"
 
 
 def _foreign_parts(execute: Execute) -> Iterator[str]:
     """Yield faults: parts of a database that no store has, and parts that differ from those of a store."""
-    ours = _our_schema()
+    our_parts = _our_schema()
     for (kind, name), sql in _schema_of(execute).items():
-        if (kind, name) not in ours:
+        if (kind, name) not in our_parts:
             yield f"has a {kind} {name!r}, which no store has"
-        elif sql != ours[kind, name]:
+        elif sql != our_parts[kind, name]:
             yield f"has another {kind} {name}"
 
 
 def _schema_of(execute: Execute) -> dict[tuple[str, str], str]:
     """Return the SQL, with single spaces, of each part of a database by kind and name, without SQLite's own parts."""
-    is_own = "name LIKE 'sqlite!_%' ESCAPE '!' AND type IN ('table', 'index')"
-    parts = execute(f"SELECT type, name, coalesce(sql, '') FROM sqlite_master WHERE NOT ({is_own}) ORDER BY type DESC")
+    own_condition = "name LIKE 'sqlite!_%' ESCAPE '!' AND type IN ('table', 'index')"
+    parts = execute(
+        f"SELECT type, name, coalesce(sql, '') FROM sqlite_master WHERE NOT ({own_condition}) ORDER BY type DESC"
+    )
     return {(kind, name): " ".join(sql.split()) for kind, name, sql in parts}
 
 
@@ -234,9 +238,9 @@ def _our_schema() -> dict[tuple[str, str], str]:
     engine = create_engine("sqlite://")
     with engine.begin() as connection:
         schema.tables.create_all(connection)
-        parts = _schema_of(connection.exec_driver_sql)
+        our_parts = _schema_of(connection.exec_driver_sql)
     engine.dispose()
-    return parts
+    return our_parts
 
 
 def refuse_foreign(path: Path) -> None:
@@ -249,7 +253,7 @@ def refuse_foreign(path: Path) -> None:
         return
     refuse_cut_off(path, path)
     try:
-        with _read_only_address(path) as address, closing(sqlite3.connect(address, uri=True)) as connection:
+        with _uri_without_changes(path) as uri, closing(sqlite3.connect(uri, uri=True)) as connection:
             distrust(connection)
             if _is_only_begun(connection.execute):
                 for fault in _foreign_parts(connection.execute):
@@ -259,27 +263,27 @@ def refuse_foreign(path: Path) -> None:
             require_sound(connection.execute, path)
     except (sqlite3.DatabaseError, UnicodeDecodeError) as problem:
         if is_ours(path):
-            kind = StoreDamaged if is_damage(problem) else StoreUnopenable
-            raise kind(f"{path} can't be read: {problem}") from problem
+            error_type = StoreDamaged if is_damage(problem) else StoreUnopenable
+            raise error_type(f"{path} can't be read: {problem}") from problem
         raise StoreUnopenable(f"{path} is not a store of arkaudit: {problem}") from problem
 
 
 def _is_only_begun(execute: Execute) -> bool:
-    """Return True for a database that a kill during the creation of a store may have left."""
+    """Return True if the open database has no version yet, as after a kill during the creation of a store."""
     [(version,)] = execute("PRAGMA user_version")
     [(application,)] = execute("PRAGMA application_id")
-    [(tables,)] = execute("SELECT count(*) FROM sqlite_master")
-    return not version and (application == schema.APPLICATION_ID or (application, tables) == (0, 0))
+    [(table_count,)] = execute("SELECT count(*) FROM sqlite_master")
+    return not version and (application == schema.APPLICATION_ID or (application, table_count) == (0, 0))
 
 
 @contextmanager
-def _read_only_address(path: Path) -> Iterator[str]:
-    """Give the URI for reading a file without any change to it.
+def _uri_without_changes(path: Path) -> Iterator[str]:
+    """Yield SQLite's URI for reading a file without any change to it.
 
-    If a journal is next to it, which a power cut during creation leaves, it is replayed in a copy.
+    A journal next to the file, left by a power cut during creation, is replayed in a copy.
     """
     if not path_exists(path.with_name(f"{path.name}-journal")):
-        yield _address(path)
+        yield _uri_to_read(path)
         return
     with scratch_copy(path) as copy:
         yield f"{copy.absolute().as_uri()}?mode=rw"
@@ -287,16 +291,16 @@ def _read_only_address(path: Path) -> Iterator[str]:
 
 @contextmanager
 def scratch_copy(path: Path) -> Iterator[Path]:
-    """Give a temporary copy of a store, its log and its journal. Raises OSError."""
+    """Yield the path of a temporary copy of a store, its log and its journal. Raises OSError."""
     with tempfile.TemporaryDirectory(prefix="arkaudit-") as folder:
-        copy = Path(folder) / path.name
-        files = [(Path(f"{path}{suffix}"), f"{copy}{suffix}") for suffix in ("", "-wal", "-journal")]
-        files = [(file, target) for file, target in files if path_exists(file)]
-        if sum(file.stat().st_size for file, _ in files) > shutil.disk_usage(folder).free:
+        copied_store = Path(folder) / path.name
+        copies = [(Path(f"{path}{suffix}"), f"{copied_store}{suffix}") for suffix in ("", "-wal", "-journal")]
+        copies = [(file, target) for file, target in copies if path_exists(file)]
+        if sum(file.stat().st_size for file, _ in copies) > shutil.disk_usage(folder).free:
             raise OSError(errno.ENOSPC, "there is no room for a copy of the store", folder)
-        for file, target in files:
+        for file, target in copies:
             shutil.copyfile(file, target)
-        yield copy
+        yield copied_store
 
 
 def lock_store(path: Path) -> FileLock:

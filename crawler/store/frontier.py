@@ -32,17 +32,17 @@ class FrontierEntry:
     """The key of its row, which also gives the order of discovery."""
     crawl_request: CrawlRequest
     attempts: int = 0
-    """The number of times it was handed to a spider."""
+    """The number of times that the entry was handed to a spider."""
 
 
 @dataclass(frozen=True, slots=True)
 class SettledEntry:
-    """A note that a request has its outcome; recorded in the same transaction as the last observation for it."""
+    """A note that a request has its outcome; recorded in one transaction with its last observation."""
 
     spider: str
     canonical: str
     listed: str | None = None
-    """The digest of the documents that it lists, if it is a source."""
+    """The digest of the listed documents, if the document is a source."""
 
 
 def add_requests(connection: Connection, run_id: int, spider: str, new_requests: Sequence[CrawlRequest]) -> None:
@@ -53,7 +53,7 @@ def add_requests(connection: Connection, run_id: int, spider: str, new_requests:
 
 
 def settle(connection: Connection, run_id: int, settled: Sequence[SettledEntry]) -> None:
-    """Mark these entries as done, within the transaction of the store that records their outcome."""
+    """Mark entries as done, within the transaction of the store that records their outcome."""
     if settled:
         rows = [
             {"of_run": run_id, "of_spider": entry.spider, "settled": entry.canonical, "has_listed": entry.listed}
@@ -108,41 +108,42 @@ class Frontier:
         self._spider = spider
 
     def add(self, new_requests: Iterable[CrawlRequest]) -> None:
-        """Append *new_requests* in batches; requests that are already there stay unchanged.
+        """Append *new_requests* in batches; requests that the frontier has already stay unchanged.
 
         Raises `crawler.store.StoreUnwritable`.
         """
-        left = iter(new_requests)
-        while piece := list(islice(left, PAGE)):
+        remaining_requests = iter(new_requests)
+        while batch := list(islice(remaining_requests, PAGE)):
             with self._store.transaction() as connection:
-                add_requests(connection, self._run_id, self._spider, piece)
+                add_requests(connection, self._run_id, self._spider, batch)
 
     def claim_redirect_target(self, crawl_request: CrawlRequest) -> bool:
-        """Add the target of a redirect as claimed; return False if the frontier has it already.
+        """Add the target of a redirect as claimed, but not handed out; return False if the frontier has it already.
 
-        It counts as not handed out. Raises `crawler.store.StoreUnwritable`.
+        Raises `crawler.store.StoreUnwritable`.
         """
         values = self._claimed_row(crawl_request)
         with self._store.transaction() as connection:
             return connection.execute(insert_if_new(frontier), values).rowcount > 0
 
     def take_over(self, crawl_request: CrawlRequest, state: FrontierState, *, by: CrawlRequest) -> bool:
-        """Let the redirecting request *by* handle the target of its redirect, if that is in *state* and was found later.
+        """Let *by*, which redirects to *crawl_request*, handle this target if it is in *state* and was found later.
 
-        The result does not depend on the order of answers. Raises `crawler.store.StoreUnwritable`.
+        Return True if *by* handles the target. The result does not depend on the order of answers. Raises
+        `crawler.store.StoreUnwritable`.
         """
-        theirs = select(columns.frontier_id).where(self._is_in_frontier, columns.canonical == by.canonical)
-        which = (
+        redirecting_id = select(columns.frontier_id).where(self._is_in_frontier, columns.canonical == by.canonical)
+        condition = (
             (columns.canonical == crawl_request.canonical)
-            & (columns.frontier_id > theirs.scalar_subquery())
+            & (columns.frontier_id > redirecting_id.scalar_subquery())
             & (columns.state == state)
             & ((columns.state != FrontierState.CLAIMED) | (columns.attempts > 0))  # not claimed for an earlier redirect
         )
         with self._store.transaction() as connection:
-            done = connection.execute(
-                update(frontier).where(self._is_in_frontier, which).values(self._claimed_row(crawl_request))
+            handed_over = connection.execute(
+                update(frontier).where(self._is_in_frontier, condition).values(self._claimed_row(crawl_request))
             )
-            return done.rowcount > 0
+            return handed_over.rowcount > 0
 
     def _claimed_row(self, crawl_request: CrawlRequest) -> dict[str, Any]:
         return _waiting_row(self._run_id, self._spider, crawl_request) | {"state": FrontierState.CLAIMED}
@@ -158,38 +159,38 @@ class Frontier:
         return [host for (host,) in self._store.rows(query)]
 
     def claim(self, shares: Mapping[str, int]) -> list[FrontierEntry]:
-        """Claim up to the given number of entries for each host, in the order of discovery, in one transaction."""
-        waiting = (
+        """Claim and return entries in the order of discovery; *shares* has the maximum number for each host."""
+        waiting_ids = (
             select(columns.frontier_id)
             .where(self._is_in_frontier, is_in(FrontierState.WAITING), columns.host == bindparam("at"))
             .order_by(columns.rank, columns.frontier_id)
             .limit(bindparam("most"))
         )
-        statement = self._claim_statement(columns.frontier_id.in_(waiting))
+        statement = self._claim_statement(columns.frontier_id.in_(waiting_ids))
         with self._store.transaction() as connection:
             rows = [
                 row
-                for host, most in shares.items()
-                for row in connection.execute(statement, {"at": host, "most": most})
+                for host, entry_limit in shares.items()
+                for row in connection.execute(statement, {"at": host, "most": entry_limit})
             ]
         return sorted((entry_in(row) for row in rows), key=lambda entry: entry.entry_id)
 
     def claim_again(self) -> list[FrontierEntry]:
-        """Claim the claimed entries without an outcome again, in their order: those in hand before a crash.
+        """Claim the claimed entries without an outcome again, and return them in order: those in hand before a crash.
 
         Targets of redirects go back to waiting: the redirect will lead there again, or they are requested themselves.
         """
         with self._store.transaction() as connection:
             is_arrival = (columns.state == FrontierState.CLAIMED) & (columns.attempts == 0)
-            waiting = update(frontier).where(self._is_in_frontier, is_arrival).values(state=FrontierState.WAITING)
-            connection.execute(waiting)
+            release = update(frontier).where(self._is_in_frontier, is_arrival).values(state=FrontierState.WAITING)
+            connection.execute(release)
             rows = connection.execute(self._claim_statement(columns.state == FrontierState.CLAIMED)).all()
         return sorted((entry_in(row) for row in rows), key=lambda entry: entry.entry_id)
 
-    def _claim_statement(self, which: ColumnElement[bool]) -> ReturningUpdate[Any]:
+    def _claim_statement(self, condition: ColumnElement[bool]) -> ReturningUpdate[Any]:
         return (
             update(frontier)
-            .where(self._is_in_frontier, which)
+            .where(self._is_in_frontier, condition)
             .values(state=FrontierState.CLAIMED, attempts=columns.attempts + 1)
             .returning(frontier)
         )
@@ -213,12 +214,12 @@ class Frontier:
     def settled_forms(self) -> set[str]:
         """Return the canonical forms of all settled requests."""
         query = select(columns.canonical).where(self._is_in_frontier, is_in(FrontierState.DONE))
-        return {value for (value,) in self._store.rows(query)}
+        return {canonical for (canonical,) in self._store.rows(query)}
 
     def list_digests(self) -> set[str]:
         """Return the digests of the lists in all settled sources."""
         query = select(columns.listed).where(self._is_in_frontier, columns.listed.is_not(None))
-        return {value for (value,) in self._store.rows(query)}
+        return {digest for (digest,) in self._store.rows(query)}
 
     def counts(self) -> Mapping[FrontierState, int]:
         """Return the number of entries in each state, without files."""
@@ -230,7 +231,7 @@ class Frontier:
         counts = {FrontierState(state): int(count) for state, count in self._store.rows(query)}
         return {state: counts.get(state, 0) for state in FrontierState}
 
-    def handed_out(self) -> int:
+    def handed_out_count(self) -> int:
         """Return the number of entries ever handed to a spider, without files and targets of redirects."""
         query = select(func.count()).where(self._is_in_frontier, columns.kind != RequestKind.FILE, columns.attempts > 0)
         [(count,)] = self._store.rows(query)

@@ -23,31 +23,30 @@ _run, _observation, _verdict, _document = schema.run.c, schema.observation.c, sc
 
 
 def prunable_runs(connection: Connection, *, runs: int | None, since: datetime | None) -> list[int]:
-    """Return the ended runs, oldest first, other than the last *runs* and those that began *since* a moment.
+    """Return the ended, unpruned runs before the last *runs* and before *since*, oldest first; None sets no limit.
 
-    The last ended run is never among them. Other commands, such as features, have no verdicts: their answers are all
-    that they found.
+    The last ended run is not included. Runs of other commands, such as features, have no verdicts and are kept.
     """
     query = select(_run.run_id, _run.started_at).where(_run.ended_at.is_not(None), _run.command.in_(_COMMANDS))
-    ended = connection.execute(query.order_by(_run.started_at.desc(), _run.run_id.desc())).all()
-    old = [
+    ended_runs = connection.execute(query.order_by(_run.started_at.desc(), _run.run_id.desc())).all()
+    old_run_ids = [
         row.run_id
-        for index, row in enumerate(ended)
+        for index, row in enumerate(ended_runs)
         if index and index >= (runs or 0) and (since is None or datetime.fromisoformat(row.started_at) < since)
     ]
-    pruned = set(connection.scalars(select(_run.run_id).where(is_pruned())))
-    return [run_id for run_id in reversed(old) if run_id not in pruned]
+    pruned_run_ids = set(connection.scalars(select(_run.run_id).where(is_pruned())))
+    return [run_id for run_id in reversed(old_run_ids) if run_id not in pruned_run_ids]
 
 
 def prune(store: Store, *, now: datetime, runs: int | None = None, days: int | None = None) -> Iterator[int]:
-    """Prune the runs before the last *runs* or *days*, each in one transaction, and yield their numbers.
+    """Prune the runs before the last *runs* or *days*, one transaction for each run, and yield their numbers.
 
     Raises `crawler.store.StoreUnwritable`. Call `Store.shrink` afterwards.
     """
     since = None if days is None else now - timedelta(days=days)
     with store.read_connection() as connection:
-        old = prunable_runs(connection, runs=runs, since=since)
-    for run_id in old:
+        run_ids = prunable_runs(connection, runs=runs, since=since)
+    for run_id in run_ids:
         with store.transaction() as connection:
             _prune_run(connection, run_id, day=f"{now:%Y-%m-%d}")
         yield run_id
@@ -55,26 +54,30 @@ def prune(store: Store, *, now: datetime, runs: int | None = None, days: int | N
 
 def _prune_run(connection: Connection, run_id: int, *, day: str) -> None:
     of_run = _observation.run_id == run_id
-    failing = (_verdict.run_id == run_id, _verdict.object.in_(_FAILING))
-    resting = func.json_each(_verdict.rests_on).table_valued("value", joins_implicitly=True)
-    evidence = or_(
-        _observation.request_url.in_(select(_verdict.request_url).where(*failing)),
-        _observation.asked_url.in_(select(resting.c.value).select_from(schema.verdict, resting).where(*failing)),
+    failing_verdicts = (_verdict.run_id == run_id, _verdict.object.in_(_FAILING))
+    shared_urls = func.json_each(_verdict.rests_on).table_valued("value", joins_implicitly=True)
+    is_evidence = or_(
+        _observation.request_url.in_(select(_verdict.request_url).where(*failing_verdicts)),
+        _observation.asked_url.in_(
+            select(shared_urls.c.value).select_from(schema.verdict, shared_urls).where(*failing_verdicts)
+        ),
     )
     is_judged = exists().where(_verdict.run_id == run_id, _verdict.request_url == _observation.request_url)
     is_digest = and_(_observation.question.in_(ACCESS), is_judged)
-    words = f"the answer was pruned on {day}"
-    connection.execute(delete(schema.observation).where(of_run, ~evidence, ~is_digest))
+    remark = f"the answer was pruned on {day}"
+    connection.execute(delete(schema.observation).where(of_run, ~is_evidence, ~is_digest))
     connection.execute(
         update(schema.observation)
-        .where(of_run, ~evidence)
-        .values(hops=[], title=None, text=None, record=null(), facts={}, rendering=null(), remarks=[words])
+        .where(of_run, ~is_evidence)
+        .values(hops=[], title=None, text=None, record=null(), facts={}, rendering=null(), remarks=[remark])
     )
-    documents = select(_document.document_id).where(_document.run_id == run_id)
+    document_ids = select(_document.document_id).where(_document.run_id == run_id)
     is_read = _document.outcome.in_((DocumentOutcome.READ, DocumentOutcome.REDIRECTED))
     connection.execute(update(schema.document).where(_document.run_id == run_id, is_read).values(hops=[]))
-    thin = {"doubt": null(), "context": ""}
-    connection.execute(update(schema.mention).where(schema.mention.c.document_id.in_(documents)).values(thin))
+    emptied_columns = {"doubt": null(), "context": ""}
+    connection.execute(
+        update(schema.mention).where(schema.mention.c.document_id.in_(document_ids)).values(emptied_columns)
+    )
     for table in (schema.frontier, schema.outlinks):
         connection.execute(delete(table).where(table.c.run_id == run_id))
     finding = {

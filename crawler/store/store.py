@@ -54,27 +54,27 @@ class Run:
     started_at: str
     state: str
     plan: Mapping[str, Any] | None
-    """The settings that decide its requests; None if the run can't be resumed."""
+    """The settings that decide the run's requests; None if the run can't be resumed."""
 
     @property
     def is_finished(self) -> bool:
-        """True if it ran to its end."""
+        """True if the run reached its end."""
         return self.state == FINISHED
 
     @property
     def is_reported(self) -> bool:
-        """True if its report is written and its news were sent to everyone who wants them."""
+        """True if the run's report is written and its news were sent on all channels."""
         return self.plan is None or bool(self.plan.get("reported", True))
 
 
 @dataclass(frozen=True, slots=True)
 class Delivery:
-    """The news that a channel of notifications got."""
+    """The news that were sent on a channel of notifications."""
 
     run_id: int | None = None
-    """The last run whose news it got, or that had none for it; None if it never got any."""
+    """The last run whose news were sent, or that had no news for the channel; None before the first."""
     failures_sent: Mapping[str, str] = field(default_factory=dict)
-    """Failing ARKs in the news it got, with the kind of news; without those whose recovery it got."""
+    """Kind of the sent news by failing ARK; without ARKs whose recovery was sent."""
 
 
 class Store(DocumentTables, ArkTables):
@@ -110,11 +110,11 @@ class Store(DocumentTables, ArkTables):
                     connection.execute(text(f"PRAGMA user_version={schema.SCHEMA_VERSION}"))
                     # some of the tables may have existed before
                     require_sound(connection.exec_driver_sql, path)
-                ahead = store_corrected_times(connection, datetime.now(UTC))
-                if ahead:
+                corrected_times = store_corrected_times(connection, datetime.now(UTC))
+                if corrected_times:
                     rebuild(connection)
-            if ahead:
-                logger.warning("%s: %s", path, ahead_words(len(ahead)))
+            if corrected_times:
+                logger.warning("%s: %s", path, ahead_words(len(corrected_times)))
         except StoreDamaged:
             store.close()
             raise
@@ -139,25 +139,27 @@ class Store(DocumentTables, ArkTables):
 
         Records that exist stay unchanged.
         """
-        of_kind: defaultdict[type, list[Any]] = defaultdict(list)
+        items_by_type: defaultdict[type, list[Any]] = defaultdict(list)
         for item in items:
-            of_kind[Observation if isinstance(item, Observation) else type(item)].append(item)
-        documents: list[DocumentRecord] = [row for record in of_kind[DocumentRecord] for row in record.rows]
+            items_by_type[Observation if isinstance(item, Observation) else type(item)].append(item)
+        documents: list[DocumentRecord] = [row for record in items_by_type[DocumentRecord] for row in record.rows]
         new_requests = [crawl_request for row in documents for crawl_request in row.new_requests]
-        settled = [SettledEntry(DOCUMENTS, row.settles, row.listed) for row in documents if row.settles is not None]
+        settled_entries = [
+            SettledEntry(DOCUMENTS, row.settles, row.listed) for row in documents if row.settles is not None
+        ]
         with self.transaction() as connection:
             if documents:
                 self._record_documents(connection, run_id, documents)
-            if of_kind[Observation]:
-                self._record_observations(connection, run_id, of_kind[Observation])
-            for record in of_kind[MementoRecord]:
+            if items_by_type[Observation]:
+                self._record_observations(connection, run_id, items_by_type[Observation])
+            for record in items_by_type[MementoRecord]:
                 self._record_memento(connection, run_id, record)
-            for kind, statement in _STATEMENTS.items():
-                rows = [{"run_id": run_id, **asdict(record)} for record in of_kind[kind]]
+            for record_type, statement in _STATEMENTS.items():
+                rows = [{"run_id": run_id, **asdict(record)} for record in items_by_type[record_type]]
                 if rows:
                     connection.execute(statement, rows)
             add_requests(connection, run_id, DOCUMENTS, new_requests)
-            settle(connection, run_id, [*settled, *of_kind[SettledEntry]])
+            settle(connection, run_id, [*settled_entries, *items_by_type[SettledEntry]])
 
     # -- runs
 
@@ -178,10 +180,10 @@ class Store(DocumentTables, ArkTables):
         the settings that a command must share to resume the run.
         """
         is_reported = func.coalesce(func.json_extract(_run.plan, "$.reported"), 1) == 1
-        done = select(_run.run_id).where(_run.state == FINISHED, is_reported)
+        done_runs = select(_run.run_id).where(_run.state == FINISHED, is_reported)
         with self.transaction() as connection:
             for table in (schema.frontier, schema.outlinks):
-                connection.execute(delete(table).where(table.c.run_id.in_(done)))
+                connection.execute(delete(table).where(table.c.run_id.in_(done_runs)))
             values = insert(schema.run).values(
                 command=command,
                 started_at=at,
@@ -192,8 +194,8 @@ class Store(DocumentTables, ArkTables):
                 seeds=list(seeds),
                 plan=None if plan is None else dict(plan),
             )
-            added = connection.execute(values.returning(_run.run_id))
-            return int(added.scalar_one())
+            inserted = connection.execute(values.returning(_run.run_id))
+            return int(inserted.scalar_one())
 
     def runs(self, command: str) -> list[Run]:
         """Return the runs of a command, newest first."""
@@ -224,12 +226,12 @@ class Store(DocumentTables, ArkTables):
                 _update_run(connection, run_id, plan={**plan, "reported": True})
 
     def delivery(self, channel: str) -> Delivery:
-        """Return the news that a channel got, by the digest of its destination."""
+        """Return the news that were sent on *channel*, the digest of a destination."""
         rows = self.rows(select(schema.delivery).where(schema.delivery.c.channel == channel))
         return record_of(Delivery, rows[0]) if rows else Delivery()
 
     def record_delivery(self, channel: str, delivered: Delivery) -> None:
-        """Record the news that a channel got, in place of the earlier record."""
+        """Record the news that were sent on *channel*, in place of the earlier record."""
         with self.transaction() as connection:
             values = {"channel": channel, "run_id": delivered.run_id, "failures_sent": dict(delivered.failures_sent)}
             connection.execute(schema.upsert(schema.delivery, "channel"), values)

@@ -147,7 +147,7 @@ def test_where_redirects_lead_is_theirs_unless_it_was_found_before_or_is_asked_f
         assert [frontier.take_over(new, state, by=way) for state in states] == [False, False], "they are there already"
         assert frontier.take_over(after, FrontierState.WAITING, by=way)
         assert urls(frontier) == [f"{SITE}/before", f"{SITE}/way"]
-        assert frontier.handed_out() == 2
+        assert frontier.handed_out_count() == 2
         assert frontier.take_over(way, FrontierState.CLAIMED, by=before)
     with Store.open(tmp_path / "a.db") as store:
         frontier = Frontier(store, run_id, DOCUMENTS)
