@@ -179,7 +179,7 @@ def exit_on(fail_on: Sequence[str], tokens: Iterable[str], *, is_whole: bool = T
 
 
 def end_unread(subject: str, reasons: Sequence[str]) -> NoReturn:
-    """Exit with 3 because nothing was readable; the message is "*subject* could be read", with the first *reasons*."""
+    """Exit with 3 because nothing was readable; the message has the *subject*, such as ``no seed``, and *reasons*."""
     first_reasons = ", ".join(reasons[:_MOST_REASONS])
     more_words = f" and {len(reasons) - _MOST_REASONS} more" if len(reasons) > _MOST_REASONS else ""
     end(EXIT_UNFINISHED, f"{subject} could be read{f': {first_reasons}' if first_reasons else ''}{more_words}")

@@ -16,16 +16,16 @@ MOST_PLACES = 3
 class Fault:
     """A problem for a list, with the places that cite its ARK."""
 
-    words: str
-    """The problem in words, for example from `failing_words`."""
+    message: str
+    """The problem, for example from `failing_words`."""
     places: Sequence[str] = ()
     """The places that cite the ARK."""
     should_be: str | None = None
-    """The citation that is right, if known."""
+    """The correct citation, or None if it is unknown."""
 
 
 def failing_words(ark: str, outcome: str, *, is_unreachable: bool, language: Language = ENGLISH) -> str:
-    """Describe an ARK that fails, or whose host did not answer.
+    """Return a message about an ARK that fails, or with *is_unreachable* about an ARK whose host did not answer.
 
     >>> failing_words("ark:12148/x5", "timeout", is_unreachable=True)
     'ark:12148/x5 gave no answer today (timeout)'
@@ -35,30 +35,30 @@ def failing_words(ark: str, outcome: str, *, is_unreachable: bool, language: Lan
     return language.gettext("{ark} fails ({outcome})", ark=ark, outcome=outcome)
 
 
-def fault_lines(faults: Sequence[Fault], count: int, language: Language = ENGLISH) -> Iterator[str]:
-    """Yield a line for each of the first of *count* faults, and one for the others.
+def fault_lines(faults: Sequence[Fault], fault_count: int, language: Language = ENGLISH) -> Iterator[str]:
+    """Yield lines for the first `MOST_FAULTS` of *faults*, then a line with the rest of *fault_count*, if any.
 
     >>> list(fault_lines([Fault("ark:12148/x5 fails (broken)", ["a.txt:1", "b.pdf, p. 2", "c.html", "d.html"])], 24))
     ['ark:12148/x5 fails (broken), cited in a.txt:1; b.pdf, p. 2; c.html; and 1 more', 'and 23 more']
     >>> next(fault_lines([Fault("ark:12148/x5 fails (broken)", ["a.txt:1"], "ark:12148/x7")], 1))
     'ark:12148/x5 fails (broken), cited in a.txt:1; it should be ark:12148/x7'
     """
-    shown = faults[:MOST_FAULTS]
-    for fault in shown:
-        places, more = [*fault.places[:MOST_PLACES]], len(fault.places) - MOST_PLACES
-        if more > 0:
-            places.append(language.ngettext("and {number} more", "and {number} more", more))
-        words = fault.words
-        if places:
-            words = language.gettext("{fault}, cited in {places}", fault=words, places="; ".join(places))
+    listed_faults = faults[:MOST_FAULTS]
+    for fault in listed_faults:
+        listed_places, more_places = [*fault.places[:MOST_PLACES]], len(fault.places) - MOST_PLACES
+        if more_places > 0:
+            listed_places.append(language.ngettext("and {number} more", "and {number} more", more_places))
+        line = fault.message
+        if listed_places:
+            line = language.gettext("{fault}, cited in {places}", fault=line, places="; ".join(listed_places))
         if fault.should_be:
-            words = language.gettext("{fault}; it should be {citation}", fault=words, citation=fault.should_be)
-        yield words
-    rest = count - len(shown)
-    if rest:
-        yield language.ngettext("and {number} more", "and {number} more", rest)
+            line = language.gettext("{fault}; it should be {citation}", fault=line, citation=fault.should_be)
+        yield line
+    hidden_count = fault_count - len(listed_faults)
+    if hidden_count:
+        yield language.ngettext("and {number} more", "and {number} more", hidden_count)
 
 
 def next_words(command: str, language: Language = ENGLISH) -> str:
-    """Return the command to run next, with its label."""
+    """Return the message that suggests *command* as the next step, ``next: COMMAND``."""
     return language.gettext("next: {command}", command=command)

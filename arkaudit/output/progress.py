@@ -136,7 +136,7 @@ class RunProgress(Progress):
         return is_expected
 
     def _remaining_s(self, done_count: int, elapsed_s: float) -> float:
-        """Return the estimated seconds for the slowest host, because hosts are asked at the same time."""
+        """Return the estimated seconds until the slowest host is done, because hosts are asked at the same time."""
         if not self._open_urls:
             return super()._remaining_s(done_count, elapsed_s)
         open_counts = Counter(map(origin_of, self._open_urls))

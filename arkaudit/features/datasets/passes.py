@@ -89,7 +89,7 @@ def read_part(storage: Storage, part: Part, folder: str, declared: Declared = NO
 
 
 def done_parts_in(storage: Storage) -> Iterator[tuple[str, Part]]:
-    """Yield the names and the parts of the files of the first pass in *storage*, without those to read again."""
+    """Yield the names of files of the first pass in *storage*, and their parts, except files to read again."""
     for base_name in storage.names(READ):
         if OWN_FILE.fullmatch(base_name) and "-" not in base_name:
             name = f"{READ}/{base_name}"

@@ -84,7 +84,7 @@ def file_system(location: str) -> tuple[fs.FileSystem, str]:
 
 @cache
 def bucket_files(bucket: str) -> fs.FileSystem:
-    """Return the file system of a bucket, which is configured by the environment."""
+    """Return the file system of an S3 bucket, configured by environment variables."""
     return fs.FileSystem.from_uri(f"{_SCHEME}{bucket}")[0]
 
 

@@ -177,7 +177,7 @@ _TEMPLATES = {re.compile(r"\{(?:\{[^{}]{0,500}\}|%[^{}]{0,500}%|\#[^{}]{0,500}\#
 
 
 def html_regions(text: str) -> Iterator[Region]:
-    """Yield comments, programs, and elements with code or quotations; an element without an end goes on to the last."""
+    """Yield comments, programs, and elements with code or quotations, which reach to the end of *text* if not closed."""
     yield from _matches(text, _TEMPLATES)
     name, depth, element_start, position = "", 0, 0, 0
     while token := _MARKUP.search(text, position):

@@ -162,7 +162,7 @@ def test_an_ending_is_short_and_loses_nothing_without_saying_so(faults: list[Fau
         lines = list(fault_lines(faults, len(faults), language))
         assert len(lines) == min(len(faults), MOST_FAULTS) + (len(faults) > MOST_FAULTS)
         for fault, line in zip(faults, lines[:MOST_FAULTS], strict=False):
-            assert line.startswith(fault.words)
+            assert line.startswith(fault.message)
             assert all(place in line for place in fault.places[:MOST_PLACES])
         if len(faults) > MOST_FAULTS:
             assert str(len(faults) - MOST_FAULTS) in lines[-1]
