@@ -62,7 +62,7 @@ def test_every_command_has_these_options_once(name: str) -> None:
 
 def documented_commands() -> Iterator[tuple[str, list[str]]]:
     """Yield the page and the arguments of each `arkaudit` in the console blocks; test_plugins.py runs those of plug-ins."""
-    for page in PAGES.keys() - {"plugins.md"}:
+    for page in sorted(PAGES.keys() - {"plugins.md"}):
         for block in re.findall(r"^```console\n(.*?)^```", PAGES[page], re.MULTILINE | re.DOTALL):
             for line in re.findall(r"^\$ (.*)$", block, re.MULTILINE):
                 lexer = shlex.shlex(line, posix=True, punctuation_chars=True)
