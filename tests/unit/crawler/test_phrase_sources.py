@@ -6,16 +6,17 @@ from collections import Counter
 from tests.phrase_sources import UNSEEN, declared, ordinary_lists, phrases_in, quirks_content
 
 FILE = "tests/vectors/phrase_sources.toml"
-#: ``owner/repository: path``, ``owner/repository#number`` of an issue, or a product and its version.
-SOURCE = re.compile(r"[\w.-]+/[\w.-]+(?:: \S.*|#\d+)|[A-Z][\w. -]* v?\d[\w.]*")
+#: ``owner/repository: path``, ``owner/repository#number`` of an issue, a product and its version, or a search for a sign
+#: that is too odd to be found by chance.
+SOURCE = re.compile(r"[\w.-]+/[\w.-]+(?:: \S.*|#\d+)|[A-Z][\w. -]* v?\d[\w.]*|GitHub code search")
 
 
 def test_each_phrase_has_a_source_or_is_marked_unseen() -> None:
     with_source = {phrase for _, phrase in declared()}
     missing = [phrase for phrase in phrases_in(quirks_content()) if phrase not in with_source]
     assert missing == [], (
-        f"List these phrases in {FILE} under the public file or issue that has them, or under [{UNSEEN}] if they"
-        " prevent harm and no file is public. `python tools/phrase_rent.py` shows whether a vector needs them."
+        f"List these phrases in {FILE} under the public file or issue that has them, or under [{UNSEEN}] if a"
+        " vector needs them. `python tools/phrase_rent.py` shows whether a vector needs them."
     )
 
 
