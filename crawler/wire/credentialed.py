@@ -40,7 +40,7 @@ MOST_FORMER = 4
 
 
 class Sessions:
-    """The credentials of a run. A cookie that its host replaces in an answer is replaced here too."""
+    """The credentials of a run, with the cookie values that hosts have replaced in answers."""
 
     def __init__(self, credentials: Credentials) -> None:
         self._credentials = credentials
@@ -56,15 +56,19 @@ class Sessions:
         if origin_and_credential is None or origin_and_credential[0] not in self._replaced:
             return origin_and_credential
         origin, credential = origin_and_credential
-        replaced = self._replaced[origin]
+        replaced_values = self._replaced[origin]
         cookies = {
-            name: replaced[name][-1] if name in replaced else value for name, value in credential.cookies.items()
+            name: replaced_values[name][-1] if name in replaced_values else value
+            for name, value in credential.cookies.items()
         }
-        former = (*credential.cookies.values(), *(value for values in replaced.values() for value in values))
-        return origin, Credential(credential.headers, cookies, former)
+        former_values = (
+            *credential.cookies.values(),
+            *(value for values in replaced_values.values() for value in values),
+        )
+        return origin, Credential(credential.headers, cookies, former_values)
 
     def keep(self, response: Response, request: Request) -> None:
-        """Store the new values of cookies that are sent to the host of *request*."""
+        """Keep the values that *response* sets for cookies of the credential for *request*."""
         origin_and_credential = self._credentials.find(request.url)
         if origin_and_credential is None or not response.headers.get("Set-Cookie"):
             return
@@ -117,12 +121,12 @@ class CredentialedDownloadHandler(ExactDownloadHandler):
                 with _with_credential(request, credential):
                     return await super()._exchange(request, *rest)
             except Exception as failure:
-                why = _distrust(failure)
-                if why is None:
+                reason = _distrust_reason(failure)
+                if reason is None:
                     raise
             # The handshake failed, so nothing has been sent. The host is now asked without credentials.
-            self._distrusted[origin] = why
-            logger.warning("%s: %s, so no credentials are sent there", origin, why)
+            self._distrusted[origin] = reason
+            logger.warning("%s: %s, so no credentials are sent there", origin, reason)
         return await super()._exchange(request, *rest)
 
 
@@ -159,15 +163,15 @@ class Redaction:
     def process_response(self, request: Request, response: Response) -> Response:
         self._credentials.keep(response, request)
         origin_and_credential = self._credentials.find(request.url)
-        sent = [] if origin_and_credential is None else [origin_and_credential[1]]
-        to_proxy = request.headers.get("Proxy-Authorization")
-        if to_proxy:
-            sent.append(Credential({"Proxy-Authorization": to_proxy.decode("latin-1")}))
-        for credential in sent:
-            quiet = Redactor.for_secrets(credential.secrets)
+        sent_credentials = [] if origin_and_credential is None else [origin_and_credential[1]]
+        proxy_authorization = request.headers.get("Proxy-Authorization")
+        if proxy_authorization:
+            sent_credentials.append(Credential({"Proxy-Authorization": proxy_authorization.decode("latin-1")}))
+        for credential in sent_credentials:
+            redactor = Redactor.for_secrets(credential.secrets)
             for name, values in response.headers.items():
-                response.headers[name] = [quiet.bytes(value) for value in values]
-            response = response.replace(body=quiet.bytes(response.body))
+                response.headers[name] = [redactor.bytes(value) for value in values]
+            response = response.replace(body=redactor.bytes(response.body))
         return response
 
 
@@ -179,15 +183,15 @@ class RecordRedactor:
 
     def __init__(self, credentials: Credentials | Sessions) -> None:
         self._credentials = credentials
-        self._of_proxies = [secret for url in getproxies().values() for secret in proxy_credential(url).secrets]
+        self._proxy_secrets = [secret for url in getproxies().values() for secret in proxy_credential(url).secrets]
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> RecordRedactor:
         return cls(sessions_of(crawler))
 
     def __call__(self, item: T) -> T:
-        """Return *item* without the secrets of the hosts that it is about."""
-        if not self._credentials and not self._of_proxies:
+        """Return *item* without the secrets of hosts in its URLs, and without those of proxies."""
+        if not self._credentials and not self._proxy_secrets:
             return item
         secrets = {
             secret
@@ -195,23 +199,27 @@ class RecordRedactor:
             if (origin_and_credential := self._credentials.find(url))
             for secret in origin_and_credential[1].secrets
         }
-        quiet = Redactor.for_secrets((*secrets, *self._of_proxies))
+        redactor = Redactor.for_secrets((*secrets, *self._proxy_secrets))
         match item:
             case Observation():
-                return quiet.record(item, kept=frozenset({"ark", "request_url", "asked_url"}))
+                return redactor.record(item, kept_fields=frozenset({"ark", "request_url", "asked_url"}))
             case MementoRecord():
-                return quiet.record(item, kept=frozenset({"ark", "request_url", "timegate"}))
+                return redactor.record(item, kept_fields=frozenset({"ark", "request_url", "timegate"}))
             case DocumentRecord():
-                way = None if item.redirected_from is None else self(item.redirected_from)
-                cleaned = quiet.record(item, kept=frozenset({"settles", "redirected_from"}))
-                return cleaned if way is item.redirected_from else replace(cleaned, redirected_from=way)
+                redirect_record = None if item.redirected_from is None else self(item.redirected_from)
+                redacted_record = redactor.record(item, kept_fields=frozenset({"settles", "redirected_from"}))
+                return (
+                    redacted_record
+                    if redirect_record is item.redirected_from
+                    else replace(redacted_record, redirected_from=redirect_record)
+                )
             case Pause() | HostTraffic():
-                return quiet.record(item)
+                return redactor.record(item)
         return item
 
 
 def _urls_of(item: object) -> Iterator[str]:
-    """Yield the URLs of the hosts that a record is about."""
+    """Yield the URLs in the fields of a record, which name the hosts that it is about."""
     yield from (hop.url for hop in getattr(item, "hops", ()))
     rendering = getattr(item, "rendering", None)
     yield from (hop.url for hop in rendering.requests) if rendering is not None else ()
@@ -221,11 +229,11 @@ def _urls_of(item: object) -> Iterator[str]:
 
 
 def verifying_policy(ca_file: str | None) -> Any:
-    """Return a policy that trusts certificates signed by a known authority, or by one in *ca_file*."""
+    """Return a Twisted policy that trusts the authorities in *ca_file* (PEM), or those of the system for None."""
     authorities: Any = None
     if ca_file:
-        loaded = load_pem_x509_certificates(Path(ca_file).read_bytes())
-        certificates = [Certificate(X509.from_cryptography(certificate)) for certificate in loaded]  # type: ignore[no-untyped-call]
+        ca_certificates = load_pem_x509_certificates(Path(ca_file).read_bytes())
+        certificates = [Certificate(X509.from_cryptography(ca)) for ca in ca_certificates]  # type: ignore[no-untyped-call]
         authorities = trustRootFromCertificates(certificates)  # type: ignore[no-untyped-call]
     return BrowserLikePolicyForHTTPS(authorities)  # type: ignore[no-untyped-call]
 
@@ -234,26 +242,26 @@ def verifying_policy(ca_file: str | None) -> Any:
 def _with_credential(request: Request, credential: Credential) -> Iterator[None]:
     """Add a credential to *request* while it is in flight; a redirect is made from the request without it."""
     headers = request.headers
-    added = dict(credential.headers)
+    credential_headers = dict(credential.headers)
     if credential.cookie:
-        others = [cookie.decode("latin-1") for cookie in headers.getlist("Cookie")]
-        added["Cookie"] = "; ".join((credential.cookie, *others))
-    before = {name: headers.getlist(name) for name in added}
-    headers.update(added)
+        request_cookies = [cookie.decode("latin-1") for cookie in headers.getlist("Cookie")]
+        credential_headers["Cookie"] = "; ".join((credential.cookie, *request_cookies))
+    previous_values = {name: headers.getlist(name) for name in credential_headers}
+    headers.update(credential_headers)
     try:
         yield
     finally:
-        for name, values in before.items():
+        for name, values in previous_values.items():
             headers[name] = values
             if not values:
                 del headers[name]
 
 
-def _distrust(failure: Exception) -> str | None:
-    """Return why a host is not trusted with credentials, or None if a request failed for another reason."""
-    words = failure_words(failure)
-    if "certificate verify failed" in words or not _DISTRUST.isdisjoint(exception_names(failure)):
+def _distrust_reason(failure: Exception) -> str | None:
+    """Return the message of *failure* if a certificate is not trusted, or None for a failure of another kind."""
+    message = failure_words(failure)
+    if "certificate verify failed" in message or not _DISTRUST.isdisjoint(exception_names(failure)):
         return "its certificate can't be trusted"
-    if "unsafe legacy renegotiation" in words:  # an attacker on the way could put a request before this one
+    if "unsafe legacy renegotiation" in message:  # an attacker on the way could put a request before this one
         return "its TLS is older than RFC 5746"
     return None

@@ -39,17 +39,17 @@ class Credential:
 
     @property
     def secrets(self) -> tuple[str, ...]:
-        """The words to remove from answers, the longest first: the values and their parts.
+        """The secret texts to remove from answers, the longest first: values of headers and cookies, and their parts.
 
         >>> Credential({"Authorization": "Basic bWU6b3Blbi1zZXNhbWU="}).secrets
         ('Basic bWU6b3Blbi1zZXNhbWU=', 'bWU6b3Blbi1zZXNhbWU=', 'me:open-sesame', 'open-sesame')
         """
-        words = dict.fromkeys(
+        secret_words = dict.fromkeys(
             word
             for value in (*self.headers.values(), *self.cookies.values(), *self.former)
             for word in _words_in(value)
         )
-        return tuple(sorted((word for word in words if len(word) >= LEAST_CHARS), key=len, reverse=True))
+        return tuple(sorted((word for word in secret_words if len(word) >= LEAST_CHARS), key=len, reverse=True))
 
 
 #: A parameter of an authentication scheme: ``token="abc"``, ``sig=abc``.
@@ -57,7 +57,7 @@ _PARAMETER = re.compile(r"""[A-Za-z][\w-]{0,60}+=\s*+(?:"([^"]*)"|'([^']*)'|([^\
 
 
 def _words_in(value: str) -> Iterable[str]:
-    """Yield the words in a value: itself, the token after a scheme (RFC 9110, 11.4), a password in Basic (RFC 7617).
+    """Yield the secrets in a header's value: itself, the token after a scheme (RFC 9110, 11.4), a Basic password.
 
     >>> list(_words_in('Token id="me", key="open-sesame"'))[2:]
     ['me', 'open-sesame']
@@ -89,8 +89,8 @@ def proxy_credential(url: str) -> Credential:
     >>> proxy_credential("http://me:open%2Dsesame@proxy.example:3128").secrets
     ('Basic bWU6b3Blbi1zZXNhbWU=', 'bWU6b3Blbi1zZXNhbWU=', 'me:open-sesame', 'open-sesame')
     """
-    userinfo, at, _ = url.partition("://")[2].rpartition("@")
-    if not at:
+    userinfo, at_sign, _ = url.partition("://")[2].rpartition("@")
+    if not at_sign:
         return Credential()
     user, _, password = userinfo.partition(":")
     user_and_password = f"{unquote(user)}:{unquote(password)}".encode()
@@ -143,7 +143,7 @@ def without_userinfo(text: str) -> str:
 
 
 def cookies_for(origin: Origin, cookie_file: Path) -> dict[str, str]:
-    """Return the cookies for *origin* in a file of cookies by name, in the format of Netscape, curl, wget and yt-dlp.
+    """Return the values of cookies for *origin* by name, from a file in Netscape's format (curl, wget, yt-dlp).
 
     Raises ValueError if the file can't be read, or has no cookie that is valid now.
     """
@@ -154,10 +154,10 @@ def cookies_for(origin: Origin, cookie_file: Path) -> dict[str, str]:
         jar.load(ignore_discard=True, ignore_expires=True)
     except (OSError, UnicodeDecodeError) as problem:
         raise ValueError(f"{cookie_file} can't be read: {problem}") from None
-    valid = {cookie.name: cookie.value for cookie in jar if _is_for(cookie, origin) and cookie.value}
-    if not valid:
+    valid_cookies = {cookie.name: cookie.value for cookie in jar if _is_for(cookie, origin) and cookie.value}
+    if not valid_cookies:
         raise ValueError(f"{cookie_file} has no cookie for {origin} that is valid now: export it again after a log-in")
-    return valid
+    return valid_cookies
 
 
 def _is_for(cookie: Cookie, origin: Origin) -> bool:

@@ -46,7 +46,7 @@ class NoAnswerInTime(DownloadTimeoutError):
 
 
 def refusal_before_lookup(host: str, port: int, routes: Routes, guard: AddressGuard) -> Exception | None:
-    """Return why *host* must not be reached, as far as known without a look-up, or None."""
+    """Return the exception for a *host* that is refused without a look-up of its addresses, or None."""
     if routes.target(host, port) is not None:
         return None
     refusal = guard.refusal(host)
@@ -68,9 +68,9 @@ class GuardedEndpoint:
     def __init__(
         self, reactor: Any, host: str, port: int, *, guard: AddressGuard, routes: Routes, timeout: float, bind: Any
     ) -> None:
-        refused = refusal_before_lookup(host, port, routes, guard)
-        if refused is not None:
-            raise refused
+        refusal = refusal_before_lookup(host, port, routes, guard)
+        if refusal is not None:
+            raise refusal
         target = routes.target(host, port)
         self._guard = guard if target is None else None
         self._refusals: list[str] = []
@@ -82,13 +82,13 @@ class GuardedEndpoint:
         host, port = self._target
         endpoint: Any
         if _ADDRESS.fullmatch(host):  # no look-up needed
-            at_address = TCP6ClientEndpoint if ":" in host else TCP4ClientEndpoint
-            endpoint = at_address(self._reactor, host, port, **self._options)
+            endpoint_class = TCP6ClientEndpoint if ":" in host else TCP4ClientEndpoint
+            endpoint = endpoint_class(self._reactor, host, port, **self._options)
         else:
-            names = _AllowedAddresses(self._reactor, self._refusal)
-            endpoint = HostnameEndpoint(names, host, port, **self._options)
-        connected: Deferred[Any] = endpoint.connect(factory)
-        return connected.addErrback(self._explain)
+            guarded_reactor = _AllowedAddresses(self._reactor, self._refusal)
+            endpoint = HostnameEndpoint(guarded_reactor, host, port, **self._options)
+        connection: Deferred[Any] = endpoint.connect(factory)
+        return connection.addErrback(self._explain)
 
     def _refusal(self, address: str) -> str | None:
         refusal = self._guard.refusal(address) if self._guard is not None else None
@@ -119,13 +119,13 @@ class _AllowedAddresses:
         return self
 
     def resolveHostName(self, receiver: Any, *args: Any, **kwargs: Any) -> Any:
-        sieve = _AddressFilter(receiver, self._refusal)
-        return self._reactor.nameResolver.resolveHostName(sieve, *args, **kwargs)
+        address_filter = _AddressFilter(receiver, self._refusal)
+        return self._reactor.nameResolver.resolveHostName(address_filter, *args, **kwargs)
 
 
 @implementer(IResolutionReceiver)
 class _AddressFilter:
-    """Passes on the allowed addresses of a name."""
+    """A receiver of looked-up addresses that passes only allowed addresses to *receiver*."""
 
     def __init__(self, receiver: Any, refusal: Any) -> None:
         self._receiver = receiver
@@ -168,9 +168,9 @@ class ReportingResolver(CachingHostnameResolver):
         self, reactor: ReactorBase, cache_size: int, *, getaddrinfo: Callable[..., Any] = socket.getaddrinfo
     ) -> None:
         super().__init__(reactor, cache_size)
-        threads: Any = reactor
+        thread_reactor: Any = reactor
         look_up: Any = self._look_up
-        resolver: Any = GAIResolver(threads, getaddrinfo=look_up)
+        resolver: Any = GAIResolver(thread_reactor, getaddrinfo=look_up)
         self.original_resolver = resolver
         self._getaddrinfo = getaddrinfo
         self._failures: dict[str, ArkauditError] = {}
@@ -178,21 +178,21 @@ class ReportingResolver(CachingHostnameResolver):
         """The number of threads looking up each name at present."""
 
     def failure(self, host: str) -> ArkauditError | None:
-        """Return why the last look-up of *host* found no address, or None if unknown."""
+        """Return the exception for the last look-up of *host*, or None if no failure is recorded."""
         return self._failures.get(host.lower())
 
     def is_looking_up(self, host: str) -> bool:
-        """Return True if a name server has been asked for *host* and has not answered yet."""
+        """Return True while a look-up of *host* is under way."""
         return self._under_way[host.lower()] > 0
 
     def _look_up(self, host: str, *arguments: Any) -> Any:
         """Call `socket.getaddrinfo` in a thread."""
-        name, begun = host.lower(), time.monotonic()
+        name, started_s = host.lower(), time.monotonic()
         self._under_way[name] += 1
         try:
             addresses = self._getaddrinfo(host, *arguments)
         except socket.gaierror as problem:
-            self._failures[name] = name_failure(host, problem.errno, time.monotonic() - begun)
+            self._failures[name] = name_failure(host, problem.errno, time.monotonic() - started_s)
             raise
         except UnicodeError as problem:  # a label that is too long or empty
             self._failures[name] = NameNotFound(host)

@@ -78,14 +78,14 @@ from extractors.model.urls import split_url
 
 @dataclass(slots=True)
 class RequestProgress:
-    """The progress of one request on its way out."""
+    """The callbacks and the state of one request that is being sent."""
 
     on_sent: Callable[[], None] = field(default=lambda: None)
-    """Called when it was sent; called again if only the end of a handshake released it."""
+    """Called when the request was written; called again if the end of a handshake sent it."""
     sign: Callable[[TxHeaders], None] = field(default=lambda headers: None)
-    """Adds the signature to its headers when they are written."""
+    """Adds the signature to the request's headers when they are written."""
     is_reused: bool = False
-    """True if it went over a used connection, which the host may have closed meanwhile."""
+    """True if the connection had served another request before, so that the host may have closed it."""
 
 
 class WatchedPool:
@@ -190,7 +190,7 @@ class _BoundedProtocol(_LenientHTTP11ClientProtocol):
     """
 
     progress: RequestProgress | None = None
-    """The progress of its current request."""
+    """The progress of the current request."""
     _has_served = False
 
     def handshakeCompleted(self) -> None:
@@ -243,10 +243,10 @@ class ExactScrapyAgent(_ScrapyAgent):
 
     def _get_agent(self, request: Request, timeout: float) -> Agent:
         # Scrapy builds its agents in one long method, so they are changed afterwards.
-        made = super()._get_agent(request, timeout)
-        agent: Any = made
+        typed_agent = super()._get_agent(request, timeout)
+        agent: Any = typed_agent
         target = request_target(request.url)
-        if type(made) is _BindAddressAgent:  # exactly this class: agents for proxies are its subclasses
+        if type(typed_agent) is _BindAddressAgent:  # exactly this class: agents for proxies are its subclasses
             agent._getEndpoint = partial(self._endpoint, agent._endpointFactory)
         elif refusal := self.guard.refusal(split_url(request.url).hostname):
             # The proxy looks names up, and has to guard itself.
@@ -254,16 +254,16 @@ class ExactScrapyAgent(_ScrapyAgent):
         if isinstance(agent, _ScrapyProxyAgent):  # for http through a proxy, the target is the whole URL
             scheme, rest = request.url.split("://", 1)
             target = f"{scheme}://{rest.split('/', 1)[0].split('?', 1)[0]}{target}"
-        send, octets = agent._requestWithEndpoint, target.encode("ascii")
+        send_request, target_octets = agent._requestWithEndpoint, target.encode("ascii")
 
         def send_exactly(*args: Any, **kwargs: Any) -> Any:
             if "requestPath" in kwargs:
-                return send(*args, **{**kwargs, "requestPath": octets})
-            return send(*args[:-1], octets, **kwargs)  # the target is the last argument
+                return send_request(*args, **{**kwargs, "requestPath": target_octets})
+            return send_request(*args[:-1], target_octets, **kwargs)  # the target is the last argument
 
         agent._requestWithEndpoint = send_exactly
         agent._pool = WatchedPool(agent._pool, self.progress)
-        return made
+        return typed_agent
 
     def _endpoint(self, factory: Any, uri: URI) -> Any:
         """Return an endpoint that follows the routes and the guard; SNI and the Host header keep the URL's own host."""
@@ -286,11 +286,11 @@ class ExactScrapyAgent(_ScrapyAgent):
             return super()._cb_timeout(result, request, url, timeout)
         except DownloadTimeoutError:
             # The result of the cancellation shows how far the request had come.
-            words, gave = f"{timeout:g} seconds", getattr(result, "value", None)
-            if isinstance(gave, DNSLookupError):
-                raise NameServerSilent(words) from None
-            is_early = isinstance(gave, ConnectingCancelledError | CancelledError)
-            raise (NotConnectedInTime if is_early else NoAnswerInTime)(words) from None
+            message, cancellation = f"{timeout:g} seconds", getattr(result, "value", None)
+            if isinstance(cancellation, DNSLookupError):
+                raise NameServerSilent(message) from None
+            is_early = isinstance(cancellation, ConnectingCancelledError | CancelledError)
+            raise (NotConnectedInTime if is_early else NoAnswerInTime)(message) from None
 
     def _cb_bodyready(self, txresponse: Any, request: Request) -> Any:
         result = super()._cb_bodyready(txresponse, request)
@@ -321,9 +321,9 @@ class ExactScrapyAgent(_ScrapyAgent):
 IDLE_S = 60
 _PROXY_AUTHENTICATION_REQUIRED = 407
 #: Failures of a request that are not the proxy's fault: the proxy waited for the host, or the address was refused here.
-_NOT_A_PROXYS = frozenset({ChainEnd.TIMEOUT, ChainEnd.REFUSED_ADDRESS})
+_NOT_OF_PROXY = frozenset({ChainEnd.TIMEOUT, ChainEnd.REFUSED_ADDRESS})
 #: Errors on a connection that the host closed while it was idle.
-_STALE = (RequestNotSent, RequestTransmissionFailed, ResponseNeverReceived)
+_STALE_ERRORS = (RequestNotSent, RequestTransmissionFailed, ResponseNeverReceived)
 
 
 class ProxyFailed(ArkauditError):
@@ -409,25 +409,25 @@ class ExactDownloadHandler(HTTP11DownloadHandler):
             answer = agent.answer_so_far(request) if isinstance(failure, DownloadTimeoutError) else None
             if answer is not None:
                 return answer
-            explained = failure if _is_stale(failure, progress) else _explain(failure, request)
-            if explained is failure:
+            plain_failure = failure if _is_stale(failure, progress) else _explain(failure, request)
+            if plain_failure is failure:
                 raise
-            raise explained from failure
+            raise plain_failure from failure
 
 
 def _is_stale(failure: Exception, progress: RequestProgress) -> bool:
-    return progress.is_reused and isinstance(failure.__cause__, _STALE)
+    return progress.is_reused and isinstance(failure.__cause__, _STALE_ERRORS)
 
 
 def _explain(failure: Exception, request: Request) -> Exception:
     """Return *failure*, or its cause in plain terms: the proxy's fault, or why a name has no address."""
     proxy = request.meta.get("proxy")
     if proxy:
-        to_proxy = (CannotResolveHostError, ConnectError, NotConnectedInTime, TunnelError)
-        is_proxys = isinstance(failure, to_proxy) or isinstance(failure.__cause__, to_proxy)
+        proxy_errors = (CannotResolveHostError, ConnectError, NotConnectedInTime, TunnelError)
+        is_of_proxy = isinstance(failure, proxy_errors) or isinstance(failure.__cause__, proxy_errors)
         if split_url(request.url).scheme == "http":  # without a tunnel, all communication is with the proxy
-            is_proxys |= end_and_words(failure)[0] not in _NOT_A_PROXYS
-        return ProxyFailed(f"the proxy {proxy}: {failure}") if is_proxys else failure
+            is_of_proxy |= end_and_words(failure)[0] not in _NOT_OF_PROXY
+        return ProxyFailed(f"the proxy {proxy}: {failure}") if is_of_proxy else failure
     if isinstance(failure, CannotResolveHostError | NameServerSilent):
         from twisted.internet import reactor
 

@@ -61,11 +61,11 @@ class RobotsUnreachable(IgnoreRequest):
 
 
 class UnusableUrl(NotSent):
-    """Raised for a URL that no request can be made of; its name has not been looked up."""
+    """Raised for an invalid URL; its host has not been looked up."""
 
 
 class UrlTooLong(UnusableUrl):
-    """Raised for a URL that is longer than any that is requested."""
+    """Raised for a URL above arkaudit's limit of length (`is_too_long`)."""
 
 
 class CrawlerPart:
@@ -98,8 +98,10 @@ class HopRecorder(CrawlerPart):
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
         self._max_hops = crawler.settings.getint("ARKAUDIT_MAX_HOPS")
-        signs = {header.partition(":")[0].lower() for challenge in quirks().challenge for header in challenge.header}
-        self._kept_headers = (*KEPT_HEADERS, *sorted(signs - {name.lower() for name in KEPT_HEADERS}))
+        challenge_headers = {
+            header.partition(":")[0].lower() for challenge in quirks().challenge for header in challenge.header
+        }
+        self._kept_headers = (*KEPT_HEADERS, *sorted(challenge_headers - {name.lower() for name in KEPT_HEADERS}))
 
     def process_request(self, request: Request) -> None:
         if getattr(self._crawler.spider, "is_stopping", False):
@@ -155,31 +157,31 @@ class HopRecorder(CrawlerPart):
                     request.meta["hops"] = (*hops[:-1], replace(hop, location=refresh[:VALUE_CHARS]))
                 meta = {key: value for key, value in request.meta.items() if key not in _PER_HOP}
                 # Ahead of its host's queue: the target may expire soon, and this keeps the order of discovery.
-                following = request.replace(url=url, dont_filter=True, meta=meta, priority=request.priority + 1)
+                next_request = request.replace(url=url, dont_filter=True, meta=meta, priority=request.priority + 1)
                 for name in ("Cookie", "Proxy-Authorization"):  # the jar and the proxy add those of the next host
-                    following.headers.pop(name, None)
-                return following
+                    next_request.headers.pop(name, None)
+                return next_request
 
     def process_exception(self, request: Request, exception: Exception) -> None:
         if isinstance(exception, RunStopped) or isinstance(exception.__cause__, RunStopped):
             request.errback = None
             return
         errors = (exception, exception.__cause__)
-        not_asked = next((error for error in errors if isinstance(error, HostGivenUp)), None)
-        if not_asked is not None:  # the host was given up
-            end, words = not_asked.reason.end, not_asked.reason.words
+        given_up = next((error for error in errors if isinstance(error, HostGivenUp)), None)
+        if given_up is not None:  # the host was given up
+            end, words = given_up.reason.end, given_up.reason.words
         else:
             end, words = end_and_words(exception)
             if isinstance(exception, RobotsUnreachable) and end is not ChainEnd.REFUSED_ADDRESS:
                 words = f"when asked for robots.txt: {words}"
-        is_ours = end in _HELD_BACK or isinstance(exception, NotSent)
+        is_held_back = end in _HELD_BACK or isinstance(exception, NotSent)
         hop = Hop(
             request.url,
             request.method,
             now(),
             elapsed_s=_latency_s(request),
             error=words,
-            sent=not_asked is None and not is_ours,
+            sent=given_up is None and not is_held_back,
         )
         _log_hop(hop)
         request.meta["hops"] = (*request.meta.get("hops", ()), hop)
@@ -187,7 +189,7 @@ class HopRecorder(CrawlerPart):
 
 
 def _refresh_of(response: Response) -> str | None:
-    """Return the target of a page that does nothing but refresh, or None."""
+    """Return the target of a refresh in the headers or body of *response*, or None unless the page does only that."""
     headers = {str(name, "latin-1"): str(response.headers.get(name) or b"", "latin-1") for name in response.headers}
     media_type, charset = parse_content_type(headers.get("Content-Type", ""))
     is_page = response.status == 200 and len(response.body) <= REDIRECT_BYTES and "html" in (media_type or "html")
@@ -201,17 +203,17 @@ def _refresh_of(response: Response) -> str | None:
 
 
 def certificate_fault(response: Response) -> str | None:
-    """Return the fault of the certificate that came with an answer over https, in words; None without one.
+    """Return the fault of the certificate of an https answer, such as "has expired"; None without a fault.
 
-    Its dates and names are compared; the signature of its authority is not verified.
+    Dates and names are compared; the signature of the authority is not verified.
     """
     url = split_url(response.url)
     if response.certificate is None or url.scheme != "https":  # plain http may have the certificate of a proxy
         return None
-    certificate, moment = response.certificate.original.to_cryptography(), datetime.now(UTC)
-    if certificate.not_valid_after_utc < moment:
+    certificate, now = response.certificate.original.to_cryptography(), datetime.now(UTC)
+    if certificate.not_valid_after_utc < now:
         return "has expired"
-    if certificate.not_valid_before_utc > moment:
+    if certificate.not_valid_before_utc > now:
         return "is not valid yet"
     is_address = isIPAddress(url.hostname) or isIPv6Address(url.hostname)
     verify = verify_certificate_ip_address if is_address else verify_certificate_hostname
@@ -241,7 +243,7 @@ _HELD_BACK = frozenset({ChainEnd.ROBOTS, ChainEnd.REFUSED_ADDRESS})
 
 
 def end_and_words(failure: Exception) -> tuple[ChainEnd, str]:
-    """Return the chain end and the words for a request that failed with *failure*."""
+    """Return the chain end and the message for a request that failed with *failure*."""
     kind = failure_kind(list(exception_names(failure)))
     return kind.end, failure_text(kind, failure_words(failure))
 
@@ -255,8 +257,8 @@ def exception_names(exception: BaseException) -> Iterator[str]:
         if current is None or current in visited:
             continue
         visited.append(current)
-        kinds = [kind for kind in type(current).__mro__ if kind not in (Exception, BaseException, object)]
-        yield from (kind.__name__ for kind in kinds)
+        classes = [class_ for class_ in type(current).__mro__ if class_ not in (Exception, BaseException, object)]
+        yield from (class_.__name__ for class_ in classes)
         if type(current).__module__ == "OpenSSL.SSL":
             yield "SSL.Error"
         reasons: Any = getattr(current, "reasons", None) or ()
@@ -270,15 +272,15 @@ def failure_words(exception: BaseException) -> str:
         return failure_words(exception.__cause__)
     cause = exception.__cause__ or exception
     reasons: Any = getattr(cause, "reasons", None) or ()
-    words = [str(reason.value) or type(reason.value).__name__ for reason in reasons if hasattr(reason, "value")]
-    return "; ".join(words) or str(exception) or type(exception).__name__
+    messages = [str(reason.value) or type(reason.value).__name__ for reason in reasons if hasattr(reason, "value")]
+    return "; ".join(messages) or str(exception) or type(exception).__name__
 
 
 # -- bodies: bounded decompression, and the number of bytes read
 
 #: A body is a bomb if it grows to more bytes than this, and to more than this multiple of its compressed size.
 BOMB_BYTES, BOMB_RATIO = 2**20, 200
-_SIP_BYTES = 2**12
+_PIECE_OF_BODY_BYTES = 2**12
 _CODINGS: Mapping[str, tuple[Compression, ...]] = {
     "gzip": (Compression.GZIP,),
     "x-gzip": (Compression.GZIP,),
@@ -308,9 +310,9 @@ def codings_of(headers: Sequence[str]) -> list[str]:
 
 
 def content(body: bytes, codings: Sequence[str], *, limit: int) -> Content:
-    """Return at most *limit* bytes of the content of *body*. Unknown codings count as no coding.
+    """Return at most *limit* bytes of *body*, decompressed; *codings* as applied. Unknown codings are ignored.
 
-    A damaged or too large body gives its beginning; a bomb gives no content.
+    Of a damaged or too large body, the beginning is returned; of a bomb, nothing.
 
     >>> import gzip
     >>> content(gzip.compress(b"ark:/12148/btv1b84"), ["gzip"], limit=100)
@@ -325,18 +327,18 @@ def content(body: bytes, codings: Sequence[str], *, limit: int) -> Content:
     if len(codings) > MOST_CODINGS:
         return Content(b"", f"it was compressed {len(codings)} times")
     faults: list[str] = []
-    given = body
+    data = body
     for coding in reversed(codings):
-        ways = _CODINGS.get(coding)
-        if ways is None:
+        compressions = _CODINGS.get(coding)
+        if compressions is None:
             break
-        readings = [_decompress(given, way, limit) for way in ways]
-        if None in readings:
+        contents = [_decompress(data, compression, limit) for compression in compressions]
+        if None in contents:
             return Content(b"", f"it grows to more than {BOMB_RATIO} times its size")
-        read = max(filter(None, readings), key=lambda reading: len(reading.data))
-        given = read.data
-        faults += [read.fault] if read.fault else []
-    return Content(given, "; ".join(faults))
+        longest = max(filter(None, contents), key=lambda content: len(content.data))
+        data = longest.data
+        faults += [longest.fault] if longest.fault else []
+    return Content(data, "; ".join(faults))
 
 
 class _PiecewiseBody:
@@ -347,19 +349,19 @@ class _PiecewiseBody:
         self.taken = 0
 
     def read(self, size: int, /) -> bytes:
-        piece = self._body[self.taken : self.taken + min(size, _SIP_BYTES)]
+        piece = self._body[self.taken : self.taken + min(size, _PIECE_OF_BODY_BYTES)]
         self.taken += len(piece)
         return piece
 
 
 def _decompress(body: bytes, compression: Compression, limit: int) -> Content | None:
     """Return the content of a body that was compressed once; None for a bomb."""
-    sips = _PiecewiseBody(body)
-    stream = DecompressedStream(sips, compression, SizeBudget(bytes_left=limit, members_left=1))
+    piecewise_body = _PiecewiseBody(body)
+    stream = DecompressedStream(piecewise_body, compression, SizeBudget(bytes_left=limit, members_left=1))
     data = bytearray()
     while piece := stream.read(PIECE_BYTES):
         data += piece
-        if len(data) > BOMB_BYTES and len(data) > BOMB_RATIO * sips.taken:
+        if len(data) > BOMB_BYTES and len(data) > BOMB_RATIO * piecewise_body.taken:
             return None
     fault = ""
     if stream.damage:
@@ -377,8 +379,8 @@ class BoundedCompression(HttpCompressionMiddleware):
 
     def __init__(self, *, crawler: Crawler) -> None:
         super().__init__(crawler=crawler)
-        self._most = crawler.settings.getint("ARKAUDIT_DECOMPRESSED_LIMIT")
-        self._of_bodies = crawler.settings.getint("ARKAUDIT_DOCUMENT_LIMIT")
+        self._content_limit = crawler.settings.getint("ARKAUDIT_DECOMPRESSED_LIMIT")
+        self._body_limit = crawler.settings.getint("ARKAUDIT_DOCUMENT_LIMIT")
 
     async def process_response(  # type: ignore[override]
         self, request: Request, response: Response, spider: Spider | None = None
@@ -386,7 +388,7 @@ class BoundedCompression(HttpCompressionMiddleware):
         codings = codings_of([header.decode("latin-1") for header in response.headers.getlist("Content-Encoding")])
         if not codings or not response.body:
             return response
-        limit = min(self._most, GROWTH * body_limit_of(request, self._of_bodies))
+        limit = min(self._content_limit, GROWTH * body_limit_of(request, self._body_limit))
         if len(response.body) > _UNPACKED_AT_ONCE:
             body = await asyncio.to_thread(content, response.body, codings, limit=limit)
         else:
@@ -409,7 +411,7 @@ class BodyBounds(CrawlerPart):
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
-        self._most = crawler.settings.getint("ARKAUDIT_DOCUMENT_LIMIT")
+        self._body_limit = crawler.settings.getint("ARKAUDIT_DOCUMENT_LIMIT")
         crawler.signals.connect(self.headers_received, signal=signals.headers_received)
         crawler.signals.connect(self.bytes_received, signal=signals.bytes_received)
 
@@ -422,17 +424,20 @@ class BodyBounds(CrawlerPart):
             raise StopDownload(fail=False)
 
     def bytes_received(self, data: bytes, request: Request) -> None:
-        limit = body_limit_of(request, self._most)
+        limit = body_limit_of(request, self._body_limit)
         received = request.meta.get("body_bytes_received", 0) + len(data)
         request.meta["body_bytes_received"] = received
         if received >= limit:
             raise StopDownload(fail=False)
 
 
-def body_limit_of(request: Request, most: int) -> int:
-    """Return the number of bytes to read of a body: its own limit, or that of a robots.txt, or *most*."""
-    is_of_rules = request.meta.get("dont_obey_robotstxt")
-    return int(request.meta.get("body_limit", ROBOTS_LIMIT if is_of_rules else most))
+def body_limit_of(request: Request, default_limit: int) -> int:
+    """Return the limit of the answer to *request* in bytes: ``body_limit`` of its meta, or *default_limit*.
+
+    For robots.txt it is `ROBOTS_LIMIT`.
+    """
+    is_robots_txt = request.meta.get("dont_obey_robotstxt")
+    return int(request.meta.get("body_limit", ROBOTS_LIMIT if is_robots_txt else default_limit))
 
 
 def header_of(headers: Headers, name: str) -> str:
@@ -441,7 +446,7 @@ def header_of(headers: Headers, name: str) -> str:
 
 
 def chain_of(request: Request) -> tuple[Chain, ChainEnd, str]:
-    """Return the chain that ended with *request*: its hops, its end and the words for the end."""
+    """Return the hops of the chain that ended with *request*, its end, and the message about the end."""
     return (
         request.meta.get("hops", ()),
         request.meta.get("chain_end", ChainEnd.UNDETERMINED),
@@ -457,7 +462,7 @@ def _latency_s(request: Request) -> float | None:
 # Cookies live within one chain of requests. Some hosts redirect in circles without them.
 
 #: The largest size of an answer's Set-Cookie headers, in bytes; browsers store less.
-_MOST_OCTETS = 2**16
+_MOST_COOKIE_BYTES = 2**16
 
 
 class ChainCookies:
@@ -472,8 +477,12 @@ class ChainCookies:
             jar.add_cookie_header(request)
 
     def process_response(self, request: Request, response: Response) -> Response:
-        given = response.headers.getlist("Set-Cookie")
-        if given and not request.meta.get("dont_merge_cookies") and sum(map(len, given)) <= _MOST_OCTETS:
+        cookie_headers = response.headers.getlist("Set-Cookie")
+        if (
+            cookie_headers
+            and not request.meta.get("dont_merge_cookies")
+            and sum(map(len, cookie_headers)) <= _MOST_COOKIE_BYTES
+        ):
             jar: CookieJar = request.meta.setdefault("jar", CookieJar())
             for cookie in jar.make_cookies(response, request):
                 if not is_public_suffix(cookie.domain):

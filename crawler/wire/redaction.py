@@ -27,10 +27,10 @@ class Redactor:
 
     @classmethod
     def for_secrets(cls, secrets: Iterable[str]) -> Redactor:
-        """Return a redactor of *secrets* as they are and as URLs hold them, without those of fewer than six characters."""
+        """Return a redactor of *secrets*, also percent-encoded; those shorter than `LEAST_CHARS` are left out."""
         words = (word for secret in secrets for word in (secret, quote(secret, safe="", errors="replace")))
-        kept = dict.fromkeys(word for word in words if len(word) >= LEAST_CHARS)
-        return cls(tuple(sorted(kept, key=lambda word: (-len(word), word))))
+        long_words = dict.fromkeys(word for word in words if len(word) >= LEAST_CHARS)
+        return cls(tuple(sorted(long_words, key=lambda word: (-len(word), word))))
 
     def __bool__(self) -> bool:
         return bool(self.words)
@@ -47,22 +47,22 @@ class Redactor:
             text = text.replace(word, HIDDEN)
         return text
 
-    def record(self, value: T, *, kept: frozenset[str] = frozenset()) -> T:
-        """Return a frozen record with the secrets in all its texts replaced, except in its own fields *kept*."""
-        return cast("T", self._redact(value, kept)) if self.words else value
+    def record(self, value: T, *, kept_fields: frozenset[str] = frozenset()) -> T:
+        """Return a frozen record with all secrets replaced, except in its own *kept_fields* (names)."""
+        return cast("T", self._redact(value, kept_fields)) if self.words else value
 
-    def _redact(self, value: Any, kept: frozenset[str] = frozenset()) -> Any:
+    def _redact(self, value: Any, kept_fields: frozenset[str] = frozenset()) -> Any:
         if type(value) is str:  # values of enumerations hold no secrets
             return self.text(value)
         if is_dataclass(value) and not isinstance(value, type):
-            changed = {}
+            new_values = {}
             for field in fields(value):
-                if field.init and field.name not in kept:
+                if field.init and field.name not in kept_fields:
                     old = getattr(value, field.name)
                     new = self._redact(old)
                     if new is not old and new != old:
-                        changed[field.name] = new
-            return replace(value, **changed) if changed else value
+                        new_values[field.name] = new
+            return replace(value, **new_values) if new_values else value
         if isinstance(value, Mapping):
             return {self._redact(key): self._redact(item) for key, item in value.items()}
         if type(value) in (tuple, list):

@@ -74,8 +74,8 @@ class ObeyRobots(RobotsTxtMiddleware):
     async def robot_parser(self, request: Request) -> RobotParser | None:
         """Return the rules of the host of *request*, fetched once; None if there are none.
 
-        If the host gave no answer, each request fetches the rules itself, so that none records a failure that it has
-        not met. If the host was given up, they all fail with that reason.
+        If the host gave no answer, each request fetches the rules itself, so that no request records the failure of
+        another. If the host was given up, all requests fail with that reason.
         """
         host = origin_of(request.url)
         while True:
@@ -119,8 +119,8 @@ class ObeyRobots(RobotsTxtMiddleware):
                 return parser
             header = header_of(response.headers, "Retry-After")
             pause_s = wait_s(header, attempt, self._patience, at=datetime.now(UTC).isoformat())
-            may_pass = response.status in PASSING_STATUSES and attempt < self._patience.attempts
-            if pause_s is None or not may_pass:
+            is_temporary = response.status in PASSING_STATUSES and attempt < self._patience.attempts
+            if pause_s is None or not is_temporary:
                 times = f", asked {attempt} times" if attempt > 1 else ""
                 raise RobotsUnavailable(f"{url} answered {response.status}{times}")
             await getattr(self.crawler.spider, "pause", asyncio.sleep)(pause_s)
@@ -150,37 +150,39 @@ def applicable_rules(text: bytes, agent: str) -> bytes:
     b'User-agent: *\nDisallow: /y'
     """
     lines = [
-        line for full in text.decode("utf-8-sig", "ignore").splitlines() if (line := full.partition("#")[0].strip())
+        line
+        for full_line in text.decode("utf-8-sig", "ignore").splitlines()
+        if (line := full_line.partition("#")[0].strip())
     ]
-    names = [_names(line) for line in lines]
+    names = [_agent_names(line) for line in lines]
     # A name counts by its length if a word of *agent* begins with it; "*" counts 1.
     scores = {
         name: 1 if name == "*" else len(name) if re.search(rf"(?<![^\W]){re.escape(name)}", agent.lower()) else 0
         for name in dict.fromkeys(chain.from_iterable(names))
     }
-    best = max(scores, key=lambda name: scores[name], default="")
-    is_ours, is_group_open = False, False
-    site: list[str] = []
+    best_name = max(scores, key=lambda name: scores[name], default="")
+    is_for_agent, is_group_open = False, False
+    site_lines: list[str] = []
     rules: list[str] = []
-    for line, named in zip(lines, names, strict=True):
+    for line, line_names in zip(lines, names, strict=True):
         if _AGENT_LINE.match(line):
-            is_ours = (is_ours and is_group_open) or best in named
+            is_for_agent = (is_for_agent and is_group_open) or best_name in line_names
             is_group_open = True
         elif _SITE_LINE.match(line):
-            site.append(line)
+            site_lines.append(line)
         elif _RULE_LINE.match(line):
             is_group_open = False
-            rules += [line] if is_ours else []
-    if not scores.get(best):
+            rules += [line] if is_for_agent else []
+    if not scores.get(best_name):
         rules = []
     if sum("*" in rule for rule in rules) > MOST_WILDCARDS:
         rules = [_without_wildcards(rule) for rule in rules if not _is_allow(rule)]
-    group = [f"User-agent: {best}", *rules] if rules else []
-    return "\n".join([*site, *group]).encode()
+    group = [f"User-agent: {best_name}", *rules] if rules else []
+    return "\n".join([*site_lines, *group]).encode()
 
 
-def _names(line: str) -> tuple[str, ...]:
-    """Return the names that a line gives to its group, as Protego reads them: also without asterisks."""
+def _agent_names(line: str) -> tuple[str, ...]:
+    """Return the names in a User-agent line as Protego reads them, also without asterisks; empty for other lines."""
     match = _AGENT_LINE.match(line)
     if match is None:
         return ()
@@ -197,8 +199,8 @@ def _is_allow(rule: str) -> bool:
 
 def _without_wildcards(rule: str) -> str:
     """Return a rule that forbids at least as much as *rule*, up to its first wildcard."""
-    begins, star, _ = rule.partition("*")
-    return f"Disallow: {begins.partition(':')[2].strip() or '/'}" if star else rule
+    prefix, star, _ = rule.partition("*")
+    return f"Disallow: {prefix.partition(':')[2].strip() or '/'}" if star else rule
 
 
 def rules_text(body: bytes) -> bytes:
@@ -227,12 +229,12 @@ _BYTE_ORDER_MARKS = (  # longer ones first, because that of UTF-32 begins like t
 
 
 def wanted_interval_s(parser: RobotParser, agent: str) -> float:
-    """Return the seconds between two requests that rules require of *agent*: the larger of Crawl-delay, Request-rate.
+    """Return the seconds between two requests that robots.txt requires of *agent*, or 0.
 
-    A Request-rate for some hours of the day is kept at all hours.
+    This is the larger of Crawl-delay and Request-rate; a rate for some hours of the day is kept at all hours.
     """
-    wishes = [parser.crawl_delay(agent) or 0.0]
+    intervals_s = [parser.crawl_delay(agent) or 0.0]
     rules = getattr(parser, "rp", None)
     if isinstance(rules, Protego) and (rate := rules.request_rate(agent)) is not None and rate.requests > 0:
-        wishes.append(rate.seconds / rate.requests)
-    return max((wish for wish in wishes if math.isfinite(wish) and wish > 0), default=0.0)
+        intervals_s.append(rate.seconds / rate.requests)
+    return max((interval_s for interval_s in intervals_s if math.isfinite(interval_s) and interval_s > 0), default=0.0)
