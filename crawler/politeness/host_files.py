@@ -49,13 +49,15 @@ class HostWait:
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """The intention of an audit to ask a host, and the time at which the audit looks at the host's file again."""
+    """The intention of an audit to send a request to a host."""
 
     by: str
+    """Identifier of the audit."""
     looks_at: float
+    """Time at which the audit reads the host's file again, in seconds of the machine's clock."""
 
     def is_due(self, now: float) -> bool:
-        """Return True if other audits should let this one go first. A wish expires after `GRACE_S`."""
+        """Return True if other audits should let the audit of this wish go first, at most `GRACE_S` late."""
         return self.looks_at - LONGEST_POLL_S <= now < self.looks_at + GRACE_S
 
 
@@ -69,7 +71,7 @@ class HostLease:
         self._by = by
 
     def mark_sent(self) -> None:
-        """Move the start of the request to the present moment."""
+        """Set the start of the request to the current time."""
         self._started_at = max(self._wall(), self._started_at)
 
     @property
@@ -122,9 +124,9 @@ class HostFiles:
             return self._wait(descriptor, now, min(max(taken_s / 4, POLL_S), LONGEST_POLL_S))
         if os.fstat(descriptor).st_nlink == 0:  # removed after it was opened and before it was locked
             return HostWait(0.0)
-        stored = _read_state(descriptor, now)
-        state = stored.as_of(now)
-        if state != stored:
+        stored_state = _read_state(descriptor, now)
+        state = stored_state.as_of(now)
+        if state != stored_state:
             _write_state(descriptor, state)
         wait_s = state.wait_s(now, gap_s)
         if wait_s > 0:
@@ -154,7 +156,7 @@ class HostFiles:
             os.close(descriptor)
 
     def path(self, host: str) -> Path:
-        """Return the file of *host*: a readable part of its name, and a digest."""
+        """Return the path of the file of *host*; its name has a readable part and a digest."""
         digest = hashlib.sha256(host.encode("utf-8", "backslashreplace")).hexdigest()[:16]
         return self._folder / f"{re.sub('[^a-z0-9.-]+', '_', host)[:60]}-{digest}.json"
 
@@ -166,10 +168,10 @@ class HostFiles:
                 return os.open(self.path(host), flags, 0o600)
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._is_open = True
-        old = self._wall() - KEPT_S
+        oldest_kept = self._wall() - KEPT_S
         for entry in os.scandir(self._folder):
             with suppress(OSError):
-                if entry.is_file(follow_symlinks=False) and entry.stat().st_mtime < old:
+                if entry.is_file(follow_symlinks=False) and entry.stat().st_mtime < oldest_kept:
                     _clear_away(entry.path)
         return os.open(self.path(host), flags, 0o600)
 
@@ -185,19 +187,19 @@ def _clear_away(path: str) -> None:
 
 
 def _read_state(descriptor: int, now: float) -> SharedHostState:
-    """Return the state in a file; an unreadable state counts as a request at the time of the last write."""
+    """Return the state in a file; if unreadable, that of a request at the time of the last write."""
     octets = os.pread(descriptor, _MOST_BYTES, 0)
     if not octets:
         return SharedHostState(0.0, 0.0)
     try:
         fields: Any = json.loads(octets.decode())
-        moments = [float(fields[name]) for name in ("started_at", "open_again_at")]
+        times_s = [float(fields[name]) for name in ("started_at", "open_again_at")]
     except (ValueError, TypeError, KeyError):
-        moments = []
-    if not moments or not all(map(math.isfinite, moments)):
+        times_s = []
+    if not times_s or not all(map(math.isfinite, times_s)):
         written_at = min(os.fstat(descriptor).st_mtime, now)
         return SharedHostState(written_at, written_at)
-    started_at, open_again_at = moments
+    started_at, open_again_at = times_s
     return SharedHostState(started_at, open_again_at, str(fields.get("by", "")))
 
 

@@ -67,11 +67,11 @@ class Allowances:
         """Return the allowance that the operator gave for *host* by name, or None."""
         authority = host.partition("://")[2]
         name = re.sub(r":[0-9]+\Z", "", authority)
-        return next((self.hosts[name_] for name_ in (host, authority, name) if name_ in self.hosts), None)
+        return next((self.hosts[key] for key in (host, authority, name) if key in self.hosts), None)
 
 
 def is_own(host: str, routes: Routes, guard: AddressGuard) -> bool:
-    """Return True if *host* is the operator's own without being named: a routed host or an allowed private address.
+    """Return True if *host* has a route or is an allowed private address, and so belongs to the operator.
 
     >>> is_own("http://127.0.0.1:8080", Routes(), AddressGuard.for_networks(["127.0.0.0/8"]))
     True
@@ -93,7 +93,7 @@ def is_own(host: str, routes: Routes, guard: AddressGuard) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class SharedHostState:
-    """The state of a host that audits share, in seconds of the machine's clock, which may be set meanwhile."""
+    """The state of a host that audits share, with times in seconds of the machine's clock, which may be set."""
 
     started_at: float
     """The start of the last request."""
@@ -103,7 +103,7 @@ class SharedHostState:
     """The audit that made the last request."""
 
     def as_of(self, now: float) -> SharedHostState:
-        """Return the state with its moments moved back if they lie in the future because the clock was set."""
+        """Return the state, moved back if the last request started after *now*, because the clock was set back."""
         return (
             self
             if self.started_at <= now
@@ -128,7 +128,7 @@ class HostState(Enum):
 
     ASKED = "asked"
     HELD = "held"
-    """It seems dead. It is tried once more after all other work."""
+    """The host seems dead. It is tried once more after all other work."""
     TRIED = "tried"
     """That last try is in flight, or may start."""
     GIVEN_UP = "given up"
@@ -200,9 +200,9 @@ class Pace:
         return replace(self, crawl_delay_s=crawl_delay_s)
 
     def after_answer(self, status: int, wanted_pause_s: float | None, now: float, patience: Patience) -> Pace:
-        """Return the pace after an answer that may ask for a pause of *wanted_pause_s* seconds."""
+        """Return the pace after an answer at *now*, with a pause if the host asked for *wanted_pause_s* seconds."""
         pace = replace(
-            self._with_one_less(),
+            self._with_one_less_in_flight(),
             slowed_s=_next_backoff_s(self.slowed_s, status, patience),
             failures=0,
             unconnected=0,
@@ -213,17 +213,17 @@ class Pace:
         return pace.with_pause_until(now + wanted_pause_s) if wanted_pause_s else pace
 
     def after_failure(self, end: ChainEnd, words: str, now: float, patience: Patience, *, is_sent: bool = True) -> Pace:
-        """Return the pace after a request without an answer; *words* give the error, the URL and the time."""
+        """Return the pace after a request without an answer; *words* are a message with error, URL and time."""
         if end not in _NO_ANSWER:
             return self.after_end()
         is_tried = self.state is HostState.TRIED
         pace = replace(
-            self._with_one_less(),
+            self._with_one_less_in_flight(),
             failures=self.failures + 1,
             unconnected=0 if is_sent and end not in _NO_CONNECTION else self.unconnected + 1,
         )
-        most = DEAD_AFTER_ANSWERS if self.has_answered else DEAD_AFTER
-        if not is_tried and pace.failures < most and pace.unconnected < DEAD_AFTER:
+        failure_limit = DEAD_AFTER_ANSWERS if self.has_answered else DEAD_AFTER
+        if not is_tried and pace.failures < failure_limit and pace.unconnected < DEAD_AFTER:
             return pace
         description = f"not asked: no answer {pace.failures} times in a row, the last time {words}"
         if is_tried:
@@ -235,9 +235,9 @@ class Pace:
     def after_end(self) -> Pace:
         """Return the pace after a request whose end says nothing about the host: it was stopped, or held back here."""
         state = HostState.HELD if self.state is HostState.TRIED else self.state
-        return replace(self._with_one_less(), state=state)
+        return replace(self._with_one_less_in_flight(), state=state)
 
-    def _with_one_less(self) -> Pace:
+    def _with_one_less_in_flight(self) -> Pace:
         return replace(self, in_flight=max(self.in_flight - 1, 0))
 
     # -- when all other work is done
@@ -272,7 +272,7 @@ class Pace:
 
 
 def _next_backoff_s(slowed_s: float, status: int, patience: Patience) -> float:
-    """Return the back-off after an answer: doubled by "busy" or a server error, halved by any other answer.
+    """Return the back-off in seconds after an answer: doubled by "busy" or a server error, otherwise halved.
 
     >>> [_next_backoff_s(before, 429, Patience(backoff_s=2.0)) for before in (0.0, 2.0, 4.0)]
     [2.0, 4.0, 8.0]
@@ -280,9 +280,9 @@ def _next_backoff_s(slowed_s: float, status: int, patience: Patience) -> float:
     [4.0, 2.0, 1.0, 0.0]
     """
     if status == 429 or 500 <= status < 600:
-        most = patience.longest_wait_s
+        longest_s = patience.longest_wait_s
         if status not in _BUSY:
-            most = min(most, _MOST_FOR_ERRORS * patience.backoff_s)
-        return max(min(max(2 * slowed_s, patience.backoff_s), most), min(slowed_s, patience.longest_wait_s))
+            longest_s = min(longest_s, _MOST_FOR_ERRORS * patience.backoff_s)
+        return max(min(max(2 * slowed_s, patience.backoff_s), longest_s), min(slowed_s, patience.longest_wait_s))
     halved = slowed_s / 2
     return halved if halved >= patience.backoff_s / 2 else 0.0

@@ -38,18 +38,18 @@ class HostDownloader(Downloader):
         return origin_of(request.url)
 
     def needs_backout(self) -> bool:
-        """Return True if there is no place for another request. Requests that wait for a held host take up no place."""
+        """Return True if no further request may be taken from the queue. Requests to held hosts do not count."""
         if not super().needs_backout():
             return False
-        held = sum(count + 1 for slot, count in self.in_hand.items() if self._throttle.is_held(slot))
-        return len(self.active) - held >= self.total_concurrency
+        held_count = sum(count + 1 for slot, count in self.in_hand.items() if self._throttle.is_held(slot))
+        return len(self.active) - held_count >= self.total_concurrency
 
     def fetch(self, request: Request, spider: Spider | None = None) -> Deferred[Response | Request]:
         """Fetch *request* as Scrapy does, and count it in `in_hand` until its end."""
-        fetched: Deferred[Response | Request]
+        response: Deferred[Response | Request]
         if request.meta.get("dont_obey_robotstxt"):  # robots.txt itself; other requests wait for it
-            fetched = super().fetch(request)
-            return fetched
+            response = super().fetch(request)
+            return response
         slot = self.get_slot_key(request)
         self.in_hand[slot] += 1
 
@@ -60,12 +60,12 @@ class HostDownloader(Downloader):
                 del self.in_hand[slot]
             return result
 
-        fetched = super().fetch(request)
-        return fetched.addBoth(done)
+        response = super().fetch(request)
+        return response.addBoth(done)
 
 
 class _HostCapacity(DownloaderInterface):
-    """Lists for Scrapy's queue the hosts with space for a request."""
+    """The hosts with space for a request, as Scrapy's queue asks for them."""
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)

@@ -67,20 +67,20 @@ class _Host:
     def refuse(self, failure: Exception) -> None:
         """Raise *failure* in each waiting request."""
         while self.waiting:
-            waiting = self.waiting.popleft()
-            if not waiting.done():
-                waiting.set_exception(failure)
+            turn = self.waiting.popleft()
+            if not turn.done():
+                turn.set_exception(failure)
 
     def traffic(self) -> HostTraffic:
         """Return the traffic since the last call, and reset the counts."""
         pace = self.pace
         interval_s = max(pace.allowance.interval_s, pace.crawl_delay_s)
-        taken = HostTraffic(
+        traffic = HostTraffic(
             self.name, self.requests, self.failures, interval_s, pace.crawl_delay_s or None, self.given_up
         )
         self.requests = self.failures = 0
         self.reported_given_up = self.given_up
-        return taken
+        return traffic
 
 
 class HostThrottle:
@@ -139,14 +139,14 @@ class HostThrottle:
         if host.pace.state is HostState.GIVEN_UP and host.pace.reason is not None:
             raise HostGivenUp(host.pace.reason)
         slot = HostSlot(self, host, url)
-        waiting: asyncio.Future[HostLease | None] = asyncio.get_running_loop().create_future()
-        host.waiting.append(waiting)
+        turn: asyncio.Future[HostLease | None] = asyncio.get_running_loop().create_future()
+        host.waiting.append(turn)
         self._grant_turns(host)
         try:
-            slot.claim = await waiting
+            slot.claim = await turn
         except asyncio.CancelledError:
-            if waiting.done() and not waiting.cancelled() and waiting.exception() is None:
-                slot.claim = waiting.result()  # granted, but the waiting task was cancelled
+            if turn.done() and not turn.cancelled() and turn.exception() is None:
+                slot.claim = turn.result()  # granted, but the waiting task was cancelled
                 self._end_turn(slot)
             raise
         try:
@@ -155,7 +155,10 @@ class HostThrottle:
             self._end_turn(slot)
 
     def free_slots(self, host: str) -> int:
-        """Return the number of requests to take from a queue for *host*: one more than may be in flight."""
+        """Return the maximum number of queued requests to take for *host*: at least one more than may be in flight.
+
+        It is 0 for a held host.
+        """
         host_state = self._hosts.get(host)
         if host_state is None:
             return self._allowances.for_host(host, is_own=self._is_own(host)).concurrency + 1
@@ -200,8 +203,8 @@ class HostThrottle:
 
     def take_pauses(self) -> list[Pause]:
         """Return the pauses that hosts have asked for since the last call."""
-        taken, self._pauses = self._pauses, []
-        return taken
+        pauses, self._pauses = self._pauses, []
+        return pauses
 
     def take_traffic(self) -> list[HostTraffic]:
         """Return the traffic to each host since the last call, in the order of the first requests."""
@@ -253,7 +256,7 @@ class HostThrottle:
             self._check_held_hosts_later()
 
     def _claim(self, host: _Host) -> HostLease | HostWait | None:
-        """Claim a turn among the audits of this machine; None if nothing is shared."""
+        """Return a lease for *host* among the audits of this machine, or the wait for it; None if nothing is shared."""
         if self._files is None or host.pace.gap_s <= 0:
             return None
         is_alone = host.pace.allowance.concurrency == 1
@@ -301,20 +304,23 @@ class HostThrottle:
         if self._end_timer is None:
             self._end_timer = asyncio.get_running_loop().call_later(LOOK_S, self._check_held_hosts, self._turns)
 
-    def _check_held_hosts(self, turns: int) -> None:
-        """Try or give up held hosts, once no other host has had work since the last checks; check again later."""
+    def _check_held_hosts(self, turns_at_last_look: int) -> None:
+        """Try or give up held hosts after `QUIET_LOOKS` checks without work for other hosts, and check again later.
+
+        *turns_at_last_look* is the value of `_turns` when this check was planned.
+        """
         self._end_timer = None
         now = time.monotonic()
         hosts = self._hosts.values()
-        held = [host for host in hosts if host.pace.is_held(now, self._patience)]
-        is_busy = any(host.pace.in_flight or (host.waiting and host not in held) for host in hosts)
-        self._quiet_looks = 0 if is_busy or turns != self._turns else self._quiet_looks + 1
-        for host in held if self._quiet_looks >= QUIET_LOOKS else ():
+        held_hosts = [host for host in hosts if host.pace.is_held(now, self._patience)]
+        is_busy = any(host.pace.in_flight or (host.waiting and host not in held_hosts) for host in hosts)
+        self._quiet_looks = 0 if is_busy or turns_at_last_look != self._turns else self._quiet_looks + 1
+        for host in held_hosts if self._quiet_looks >= QUIET_LOOKS else ():
             host.pace = host.pace.after_all_others(now, self._patience)
             if host.pace.state is HostState.GIVEN_UP:
                 self._give_up(host)
             self._grant_turns(host)
-        if held:
+        if held_hosts:
             self._check_held_hosts_later()
 
     def _give_up(self, host: _Host) -> None:
