@@ -47,7 +47,7 @@ class Contact:
 
 
 def contacts_of(chains: Iterable[tuple[str, Sequence[Mapping[str, Any]]]]) -> dict[str, Contact]:
-    """Return the contact with each host on *chains*, which are given as their ends and hops.
+    """Return the contact with each host on *chains*, by host. A chain is its end and the JSON of its hops.
 
     Requests that the address guard or robots.txt held back are not counted.
     """
@@ -58,14 +58,14 @@ def contacts_of(chains: Iterable[tuple[str, Sequence[Mapping[str, Any]]]]) -> di
             is_failure = hop.get("status") is None
             if not host or (is_failure and (number < len(hops) or end not in _MET | _SILENT)):
                 continue
-            here = contacts.setdefault(host, Contact(host))
-            here.first_at = min(here.first_at or hop["at"], hop["at"])
-            here.last_at = max(here.last_at, hop["at"])
-            here.answered += not is_failure
+            contact = contacts.setdefault(host, Contact(host))
+            contact.first_at = min(contact.first_at or hop["at"], hop["at"])
+            contact.last_at = max(contact.last_at, hop["at"])
+            contact.answered += not is_failure
             if is_failure:
-                here.failure = end
-                here.met += end in _MET
-                here.silent += end in _SILENT
+                contact.failure = end
+                contact.met += end in _MET
+                contact.silent += end in _SILENT
     return contacts
 
 
@@ -80,8 +80,8 @@ class Assessment:
 def assess(contacts: Collection[Contact], misses: Mapping[str, int]) -> Assessment:
     """Assess a run with these *contacts*.
 
-    *misses* has the number of runs in a row in which a host gave no answer; hosts not in it were never asked before. A
-    run is suspect if no host gave a sign of life. It is also suspect if at least two hosts, and more than half of those
+    *misses* has, by host, the number of runs in a row without an answer; other hosts were never asked before. A run is
+    suspect if no host gave a sign of life. It is also suspect if at least two hosts, and more than half of those
     expected to answer, did not. Hosts that have long been dead are not expected to answer.
 
     >>> assess([Contact("a.example", silent=2)], {}).reason
@@ -89,21 +89,23 @@ def assess(contacts: Collection[Contact], misses: Mapping[str, int]) -> Assessme
     >>> assess([Contact("a.example", silent=2), Contact("n2t.net", answered=1)], {}).is_suspect
     False
     """
-    expected = [contact for contact in contacts if misses.get(contact.host, 0) < MISSES_EXPECTED]
-    missing = sum(not contact.answered for contact in expected)
+    expected_contacts = [contact for contact in contacts if misses.get(contact.host, 0) < MISSES_EXPECTED]
+    missing_count = sum(not contact.answered for contact in expected_contacts)
     if contacts and not any(contact.answered or contact.met for contact in contacts):
         return Assessment(True, "no host gave a sign of life")
-    if missing >= LEAST_MISSING and 2 * missing > len(expected):
-        return Assessment(True, f"{missing} of {len(expected)} hosts that were expected to answer did not")
+    if missing_count >= LEAST_MISSING and 2 * missing_count > len(expected_contacts):
+        return Assessment(
+            True, f"{missing_count} of {len(expected_contacts)} hosts that were expected to answer did not"
+        )
     return Assessment(False, "")
 
 
 # -- differences between two checks of a working ARK: its place, its content and its metadata
 
 #: The fields for comparing metadata and commitments.
-_COMPARED = ("who", "what", "when")
+_COMPARED_FIELDS = ("who", "what", "when")
 #: The number of characters of a value that are compared.
-_KEPT = 200
+_COMPARED_CHARS = 200
 #: Outcomes that show that the provider does not describe the object. Other failures leave that open.
 _UNDESCRIBED = frozenset(
     {
@@ -116,7 +118,9 @@ _UNDESCRIBED = frozenset(
 )
 _UNSTATED = frozenset({CommitmentOutcome.PLACEHOLDER, CommitmentOutcome.ABSENT})
 #: Query parameters that identify a visit, not an object.
-_VISITS = re.compile(r"(?:j|php|asp)?_?sess(?:ion)?_?id|sid|utm_\w+|_ga|timestamp|nonce|cfid|cftoken", re.IGNORECASE)
+_VISIT_PARAMETER = re.compile(
+    r"(?:j|php|asp)?_?sess(?:ion)?_?id|sid|utm_\w+|_ga|timestamp|nonce|cfid|cftoken", re.IGNORECASE
+)
 
 MetadataValues = Mapping[str, str]
 
@@ -136,24 +140,27 @@ class ObjectFeatures:
     """Empty if the provider states no commitment."""
 
     def filled_from(self, earlier: ObjectFeatures) -> ObjectFeatures:
-        """Return these features, with those of an *earlier* check for those not observed."""
-        text = self if self.sketch or self.digest else earlier
+        """Return these features, completed by features of an *earlier* check where this check observed none."""
+        text_features = self if self.sketch or self.digest else earlier
         return ObjectFeatures(
             earlier.landing if self.landing is None else self.landing,
-            text.sketch,
-            text.digest,
+            text_features.sketch,
+            text_features.digest,
             earlier.description if self.description is None else self.description,
             earlier.promise if self.promise is None else self.promise,
         )
 
     def differs_in_text(self, later: ObjectFeatures, least_likeness: float) -> bool:
-        """Return True if a *later* check shows another text or other bytes, or this one shows neither."""
+        """Return True if a *later* check shows another text or other bytes, or if these features have neither.
+
+        Texts differ if their likeness is below *least_likeness* (0 to 1).
+        """
         has_text = bool(self.sketch or self.digest)
         return not has_text or _object_change(self, later, least_likeness) is not None
 
 
 def metadata_to_compare(outcome: str, parsed: Mapping[str, Any]) -> MetadataValues | None:
-    """Return the fields of a metadata verdict to compare; empty if there is no description, None if unknown.
+    """Return the fields of *parsed* metadata to compare; empty if *outcome* is no description, None if unknown.
 
     >>> metadata_to_compare("erc", {"who": "A  Library", "what": "A map", "where": "x"}), metadata_to_compare("blocked", {})
     ({'who': 'A Library', 'what': 'A map'}, None)
@@ -164,7 +171,7 @@ def metadata_to_compare(outcome: str, parsed: Mapping[str, Any]) -> MetadataValu
 
 
 def commitment_to_compare(outcome: str, parsed: Mapping[str, Any]) -> MetadataValues | None:
-    """Return the fields of a commitment verdict to compare: words, guarantor and date; empty if none, None if unknown.
+    """Return the fields of a *parsed* commitment to compare; empty if *outcome* is none, None if unknown.
 
     >>> commitment_to_compare("stated", {"who": "A Library", "what": "Not Guaranteed"}), commitment_to_compare("absent", {})
     ({'who': 'A Library', 'what': 'Not Guaranteed'}, {})
@@ -175,7 +182,7 @@ def commitment_to_compare(outcome: str, parsed: Mapping[str, Any]) -> MetadataVa
 
 
 def comparable_landing_url(url: str) -> str:
-    """Return a landing URL in a form for comparison: without scheme, default port, last slash, fragment, session.
+    """Return a landing *url* without scheme, default port, last slash, fragment and session, for comparisons.
 
     >>> comparable_landing_url("http://A.example:80/view/7/?sid=9&page=2"), comparable_landing_url("https://a.example/view/7?page=2")
     ('a.example/view/7?page=2', 'a.example/view/7?page=2')
@@ -186,8 +193,8 @@ def comparable_landing_url(url: str) -> str:
     parts = split_url(url)
     path = re.sub(r";jsessionid=[^/;]*", "", parts.path, flags=re.IGNORECASE).rstrip("/")
     query = sorted(parse_qsl(parts.query, keep_blank_values=True))
-    named = "&".join(f"{key}={value}" for key, value in query if not _VISITS.fullmatch(key))
-    return f"{host}{path}{'?' if named else ''}{named}"
+    object_query = "&".join(f"{key}={value}" for key, value in query if not _VISIT_PARAMETER.fullmatch(key))
+    return f"{host}{path}{'?' if object_query else ''}{object_query}"
 
 
 def compare(
@@ -206,52 +213,72 @@ def compare(
     elif _has_moved(landing, previous.landing, current.landing):
         differences.append(Event(EventKind.MOVED, f"from {landing} to {current.landing}"))
         landing = current.landing
-    words = _object_change(last_good, current, least_likeness)
-    if words and not previous.differs_in_text(current, least_likeness):
-        differences.append(Event(EventKind.CHANGED, f"object: {words}"))
-        text = current
+    text_change = _object_change(last_good, current, least_likeness)
+    if text_change and not previous.differs_in_text(current, least_likeness):
+        differences.append(Event(EventKind.CHANGED, f"object: {text_change}"))
+        text_features = current
     else:
-        text = last_good if last_good.sketch or last_good.digest else current
-    values: dict[str, MetadataValues | None] = {}
+        text_features = last_good if last_good.sketch or last_good.digest else current
+    compared_metadata: dict[str, MetadataValues | None] = {}
     for name, service in (("description", "metadata"), ("promise", "commitment")):
-        old, before, new = (getattr(features, name) for features in (last_good, previous, current))
-        is_certain = old is None or before == new
-        if old is not None and new is not None and is_certain:
-            differences += [Event(EventKind.CHANGED, f"{service}: {change}") for change in _metadata_changes(old, new)]
-        values[name] = new if new is not None and is_certain else old
-    return ObjectFeatures(landing, text.sketch, text.digest, values["description"], values["promise"]), differences
+        good_values, previous_values, new_values = (
+            getattr(features, name) for features in (last_good, previous, current)
+        )
+        is_certain = good_values is None or previous_values == new_values
+        if good_values is not None and new_values is not None and is_certain:
+            differences += [
+                Event(EventKind.CHANGED, f"{service}: {change}")
+                for change in _metadata_changes(good_values, new_values)
+            ]
+        compared_metadata[name] = new_values if new_values is not None and is_certain else good_values
+    return ObjectFeatures(
+        landing,
+        text_features.sketch,
+        text_features.digest,
+        compared_metadata["description"],
+        compared_metadata["promise"],
+    ), differences
 
 
 def _has_moved(landing: str, previous: str | None, current: str) -> bool:
-    first, last, here = (comparable_landing_url(url) for url in (landing, previous or landing, current))
-    is_elsewhere = first.partition("?")[0] != here.partition("?")[0]
-    return here != first and (is_elsewhere or here == last)
+    first_landing, previous_landing, current_landing = (
+        comparable_landing_url(url) for url in (landing, previous or landing, current)
+    )
+    has_new_path = first_landing.partition("?")[0] != current_landing.partition("?")[0]
+    return current_landing != first_landing and (has_new_path or current_landing == previous_landing)
 
 
-def _object_change(before: ObjectFeatures, now: ObjectFeatures, least_likeness: float) -> str | None:
-    if before.digest is not None and before.digest == now.digest:
+def _object_change(
+    earlier_features: ObjectFeatures, later_features: ObjectFeatures, least_likeness: float
+) -> str | None:
+    if earlier_features.digest is not None and earlier_features.digest == later_features.digest:
         return None
-    if before.sketch is not None and now.sketch is not None:
-        share = likeness(before.sketch, now.sketch)
+    if earlier_features.sketch is not None and later_features.sketch is not None:
+        share = likeness(earlier_features.sketch, later_features.sketch)
         return f"{share:.0%} of its text is as it was" if share < least_likeness else None
-    if before.sketch is None and now.sketch is None and before.digest and now.digest:
+    if (
+        earlier_features.sketch is None
+        and later_features.sketch is None
+        and earlier_features.digest
+        and later_features.digest
+    ):
         return "its bytes are others"
     return None
 
 
-def _metadata_changes(before: MetadataValues, now: MetadataValues) -> Iterator[str]:
-    if before and not now:
+def _metadata_changes(earlier_values: MetadataValues, later_values: MetadataValues) -> Iterator[str]:
+    if earlier_values and not later_values:
         yield "given no more"
-    elif now and not before:
+    elif later_values and not earlier_values:
         yield "given now"
-    for name in dict.fromkeys((*before, *now)) if before and now else ():
-        old, new = before.get(name, ""), now.get(name, "")
+    for name in dict.fromkeys((*earlier_values, *later_values)) if earlier_values and later_values else ():
+        old, new = earlier_values.get(name, ""), later_values.get(name, "")
         if old != new:
             yield f"{name}: {old!r}, now {new!r}"
 
 
 def _metadata_values(parsed: Mapping[str, Any]) -> MetadataValues:
-    values = {name: _fold_value(parsed[name]) for name in _COMPARED if parsed.get(name)}
+    values = {name: _fold_value(parsed[name]) for name in _COMPARED_FIELDS if parsed.get(name)}
     if values:
         return values
     whole = repr(sorted((key, _fold_value(value)) for key, value in parsed.items()))
@@ -259,7 +286,7 @@ def _metadata_values(parsed: Mapping[str, Any]) -> MetadataValues:
 
 
 def _fold_value(value: Any) -> str:
-    return " ".join(str(value).split())[:_KEPT]
+    return " ".join(str(value).split())[:_COMPARED_CHARS]
 
 
 @dataclass(frozen=True, slots=True)
@@ -284,7 +311,7 @@ class DatedVerdict:
     at: datetime
     object: ObjectOutcome
     is_suspect: bool = False
-    """True if it comes from a suspect run, whose failures do not count (`assess`)."""
+    """True for a verdict of a suspect run, whose failures do not count (`assess`)."""
     features: ObjectFeatures = field(default_factory=ObjectFeatures)
 
     @property
@@ -294,7 +321,7 @@ class DatedVerdict:
 
     @property
     def is_strike(self) -> bool:
-        """True if it is a failure of the identifier or of its provider."""
+        """True if the outcome is a failure of the identifier or of its provider."""
         return self._is_failure and not self.is_suspect
 
     @property
@@ -303,10 +330,10 @@ class DatedVerdict:
 
     @property
     def is_inconclusive(self) -> bool:
-        """True if it allows no conclusion about the ARK: the fault was local or general."""
-        is_ours = self.object in (ObjectOutcome.REFUSED_ADDRESS, ObjectOutcome.INVALID)
-        has_met_nobody = self.object is ObjectOutcome.UNDETERMINED and self.features.landing is None
-        return (self._is_failure and self.is_suspect) or is_ours or has_met_nobody
+        """True if the outcome allows no conclusion about the ARK: the fault was local or general."""
+        is_local_fault = self.object in (ObjectOutcome.REFUSED_ADDRESS, ObjectOutcome.INVALID)
+        has_reached_no_host = self.object is ObjectOutcome.UNDETERMINED and self.features.landing is None
+        return (self._is_failure and self.is_suspect) or is_local_fault or has_reached_no_host
 
 
 @dataclass(frozen=True, slots=True)
@@ -323,17 +350,17 @@ class ArkStatus:
 
     state: ArkState
     since: datetime
-    """When it came to this state, as far as observed."""
+    """The time of the first check with this state."""
     reason: str
     checked_at: datetime
     object: ObjectOutcome
     strikes: int = 0
-    """The number of failures since it last worked."""
+    """The number of failures since the ARK last worked."""
     first_strike_at: datetime | None = None
     last_strike_at: datetime | None = None
     worked_at: datetime | None = None
     turns: tuple[datetime, ...] = ()
-    """The times of its turns between working and failing, within the days that count."""
+    """The times of changes between working and failing, within `StatusPolicy.turn_days`."""
     reference: ObjectFeatures = field(default_factory=ObjectFeatures)
     """The features at the first working check, or at the last change; the next check is compared with them."""
     last: ObjectFeatures = field(default_factory=ObjectFeatures)
@@ -350,29 +377,33 @@ _DEFAULT = StatusPolicy()
 
 
 def step(
-    before: ArkStatus | None, check: DatedVerdict, policy: StatusPolicy = _DEFAULT
+    status: ArkStatus | None, check: DatedVerdict, policy: StatusPolicy = _DEFAULT
 ) -> tuple[ArkStatus, tuple[Event, ...]]:
-    """Return the status after one more *check*, and the events that it shows."""
-    events = [] if before is not None else [Event(EventKind.NEW)]
-    previous = before or ArkStatus(ArkState.UNDETERMINED, check.at, "", check.at, check.object)
+    """Return the status after one more *check*, and the events that it shows; *status* is None before the first."""
+    events = [] if status is not None else [Event(EventKind.NEW)]
+    earlier_status = status or ArkStatus(ArkState.UNDETERMINED, check.at, "", check.at, check.object)
     if check.works:
-        after, shown = _after_success(previous, check, policy)
+        new_status, shown_events = _after_success(earlier_status, check, policy)
     elif check.is_strike:
-        after, shown = _after_strike(previous, check, policy)
+        new_status, shown_events = _after_strike(earlier_status, check, policy)
     else:
-        after, shown = _after_inconclusive(previous, check), []
-    after = replace(after, checked_at=check.at, object=check.object)
-    if previous.state is not after.state:
-        after = replace(after, since=check.at)
-    return after, (*events, *shown)
+        new_status, shown_events = _after_inconclusive(earlier_status, check), []
+    new_status = replace(new_status, checked_at=check.at, object=check.object)
+    if earlier_status.state is not new_status.state:
+        new_status = replace(new_status, since=check.at)
+    return new_status, (*events, *shown_events)
 
 
-def _after_success(before: ArkStatus, check: DatedVerdict, policy: StatusPolicy) -> tuple[ArkStatus, list[Event]]:
-    turns = _turns(before, check, policy, has_turned=before.strikes > 0)
+def _after_success(
+    earlier_status: ArkStatus, check: DatedVerdict, policy: StatusPolicy
+) -> tuple[ArkStatus, list[Event]]:
+    turns = _turns(earlier_status, check, policy, has_turned=earlier_status.strikes > 0)
     is_flapping = len(turns) >= policy.turns
-    reference, differences = compare(before.reference, before.last, check.features, least_likeness=policy.likeness)
-    after = replace(
-        before,
+    reference, differences = compare(
+        earlier_status.reference, earlier_status.last, check.features, least_likeness=policy.likeness
+    )
+    new_status = replace(
+        earlier_status,
         state=ArkState.FLAPPING if is_flapping else ArkState.HEALTHY,
         reason=_flapping_words(turns, policy) if is_flapping else f"it works: {check.object}",
         strikes=0,
@@ -381,51 +412,63 @@ def _after_success(before: ArkStatus, check: DatedVerdict, policy: StatusPolicy)
         worked_at=check.at,
         turns=turns,
         reference=reference,
-        last=check.features.filled_from(before.last),
+        last=check.features.filled_from(earlier_status.last),
     )
-    if before.strikes:
-        confirmed = "; it had been confirmed broken" if before.state is ArkState.CONFIRMED_BROKEN else ""
-        words = f"after {_times(before.strikes)} since {_day(before.first_strike_at)}{confirmed}"
-        differences.insert(0, Event(EventKind.RECOVERED, words))
-    return after, differences
+    if earlier_status.strikes:
+        confirmed_note = "; it had been confirmed broken" if earlier_status.state is ArkState.CONFIRMED_BROKEN else ""
+        detail = f"after {_times(earlier_status.strikes)} since {_day(earlier_status.first_strike_at)}{confirmed_note}"
+        differences.insert(0, Event(EventKind.RECOVERED, detail))
+    return new_status, differences
 
 
-def _after_strike(before: ArkStatus, check: DatedVerdict, policy: StatusPolicy) -> tuple[ArkStatus, list[Event]]:
-    strikes, first = before.strikes + 1, before.first_strike_at or check.at
-    turns = _turns(before, check, policy, has_turned=strikes == 1 and before.worked_at is not None)
-    was_confirmed = before.state is ArkState.CONFIRMED_BROKEN
-    is_confirmed = was_confirmed or (strikes >= policy.strikes and check.at - first >= timedelta(days=policy.days))
-    since = f"{_times(strikes)} since {_day(first)}, the last with {check.object}"
+def _after_strike(
+    earlier_status: ArkStatus, check: DatedVerdict, policy: StatusPolicy
+) -> tuple[ArkStatus, list[Event]]:
+    strikes, first_strike_at = earlier_status.strikes + 1, earlier_status.first_strike_at or check.at
+    turns = _turns(earlier_status, check, policy, has_turned=strikes == 1 and earlier_status.worked_at is not None)
+    was_confirmed = earlier_status.state is ArkState.CONFIRMED_BROKEN
+    is_confirmed = was_confirmed or (
+        strikes >= policy.strikes and check.at - first_strike_at >= timedelta(days=policy.days)
+    )
+    summary = f"{_times(strikes)} since {_day(first_strike_at)}, the last with {check.object}"
     if is_confirmed:
-        state, reason = ArkState.CONFIRMED_BROKEN, since
+        state, reason = ArkState.CONFIRMED_BROKEN, summary
     elif len(turns) >= policy.turns:
         state, reason = ArkState.FLAPPING, _flapping_words(turns, policy)
     else:
         state = ArkState.FAILING
-        reason = f"{since}; confirmed after {_times(policy.strikes)} over {policy.days:g} days"
-    after = replace(
-        before, state=state, reason=reason, strikes=strikes, first_strike_at=first, last_strike_at=check.at, turns=turns
+        reason = f"{summary}; confirmed after {_times(policy.strikes)} over {policy.days:g} days"
+    new_status = replace(
+        earlier_status,
+        state=state,
+        reason=reason,
+        strikes=strikes,
+        first_strike_at=first_strike_at,
+        last_strike_at=check.at,
+        turns=turns,
     )
-    is_news = is_confirmed and not was_confirmed
-    return after, [Event(EventKind.CONFIRMED, since)] if is_news else []
+    is_newly_confirmed = is_confirmed and not was_confirmed
+    return new_status, [Event(EventKind.CONFIRMED, summary)] if is_newly_confirmed else []
 
 
-def _after_inconclusive(before: ArkStatus, check: DatedVerdict) -> ArkStatus:
+def _after_inconclusive(earlier_status: ArkStatus, check: DatedVerdict) -> ArkStatus:
     """Return the status after an inconclusive check, which neither adds nor removes strikes."""
-    words = f"the check of {_day(check.at)} shows nothing: {check.object}"
+    reason = f"the check of {_day(check.at)} shows nothing: {check.object}"
     if check.is_inconclusive and check.is_suspect:
-        words = f"the check of {_day(check.at)} proves nothing: most hosts failed in its run"
-    if not before.strikes and not check.is_inconclusive:
-        return replace(before, state=_STATE_OF.get(check.object, ArkState.UNDETERMINED), reason=words)
-    if not before.strikes and before.state is ArkState.UNDETERMINED:
-        return replace(before, reason=words)
-    return replace(before, reason=f"{before.reason.partition(' (')[0]} ({words})")
+        reason = f"the check of {_day(check.at)} proves nothing: most hosts failed in its run"
+    if not earlier_status.strikes and not check.is_inconclusive:
+        return replace(earlier_status, state=_STATE_OF.get(check.object, ArkState.UNDETERMINED), reason=reason)
+    if not earlier_status.strikes and earlier_status.state is ArkState.UNDETERMINED:
+        return replace(earlier_status, reason=reason)
+    return replace(earlier_status, reason=f"{earlier_status.reason.partition(' (')[0]} ({reason})")
 
 
-def _turns(before: ArkStatus, check: DatedVerdict, policy: StatusPolicy, *, has_turned: bool) -> tuple[datetime, ...]:
-    since = check.at - timedelta(days=policy.turn_days)
-    turns = (*before.turns, check.at) if has_turned else before.turns
-    return tuple(turn for turn in turns if turn > since)
+def _turns(
+    earlier_status: ArkStatus, check: DatedVerdict, policy: StatusPolicy, *, has_turned: bool
+) -> tuple[datetime, ...]:
+    window_start = check.at - timedelta(days=policy.turn_days)
+    turns = (*earlier_status.turns, check.at) if has_turned else earlier_status.turns
+    return tuple(turn for turn in turns if turn > window_start)
 
 
 def _flapping_words(turns: tuple[datetime, ...], policy: StatusPolicy) -> str:

@@ -36,16 +36,18 @@ _CITED_PAGE = 5000
 
 
 def note_citations(connection: Connection, run_id: int, policy: StatusPolicy) -> None:
-    """Update `latest` and `event` by the citations in an ended run; only a finished run shows that one is gone.
+    """Update `latest` and `event` by the citations in an ended run; only a finished run shows that citations are gone.
 
     A citation that still counts from an earlier run is attributed to that run.
     """
     ended_run = connection.execute(select(schema.run).where(_run.run_id == run_id)).one()
     _add_new(connection, ended_run)
     cited = tuple_(_latest.ark_id, _latest.request_url).in_(_cited_in(run_id))
-    is_seen = seen_before(_latest.ark_id, ended_run.started_at)
-    again = select(_latest.ark_id, _latest.request_url).where(cited, _latest.gone_at.is_not(None), ~is_seen)
-    _add_events(connection, ended_run, connection.execute(again).all(), EventKind.NEW, "cited again")
+    is_seen_before = seen_before(_latest.ark_id, ended_run.started_at)
+    cited_again = select(_latest.ark_id, _latest.request_url).where(
+        cited, _latest.gone_at.is_not(None), ~is_seen_before
+    )
+    _add_events(connection, ended_run, connection.execute(cited_again).all(), EventKind.NEW, "cited again")
     connection.execute(update(schema.latest).where(cited).values(cited_in=run_id, gone_at=None))
     if ended_run.state == "finished" and ended_run.seeds:
         _note_gone(connection, ended_run, policy)
@@ -68,7 +70,7 @@ def _add_new(connection: Connection, ended_run: Any) -> None:
     is_known = exists().where(schema.at_one_url(latest.c, cited.c))
     is_seen = seen_before(cited.c.ark_id, ended_run.started_at).label("is_seen")
     query = select(cited, is_seen).where(~is_known).order_by(cited.c.ark_id, cited.c.request_url)
-    unchecked = {
+    unchecked_values = {
         "first_seen_at": ended_run.started_at,
         "state": ArkState.UNDETERMINED,
         "since": ended_run.started_at,
@@ -77,59 +79,62 @@ def _add_new(connection: Connection, ended_run: Any) -> None:
         "memory": {},
     }
     # A row that is added does not change the condition of another row.
-    for new in connection.execute(query).partitions(_CITED_PAGE):
-        _add_events(connection, ended_run, [row[:2] for row in new if not row.is_seen], EventKind.NEW, "")
+    for new_rows in connection.execute(query).partitions(_CITED_PAGE):
+        _add_events(connection, ended_run, [row[:2] for row in new_rows if not row.is_seen], EventKind.NEW, "")
         rows = [
-            {"ark_id": ark_id, "request_url": url, "host": authority_of(url), **unchecked} for ark_id, url, _ in new
+            {"ark_id": ark_id, "request_url": url, "host": authority_of(url), **unchecked_values}
+            for ark_id, url, _ in new_rows
         ]
         connection.execute(insert(latest), rows)
 
 
 def seen_before(ark_id: ColumnElement[Any], moment: str) -> ColumnElement[bool]:
-    """Return the condition that an ARK was known before a *moment*, at any URL, and has not gone since."""
+    """Return the condition that an ARK was recorded before *moment* (ISO 8601), at any URL, and is still cited."""
     latest = schema.latest.alias().c
     return exists().where(latest.ark_id == ark_id, latest.gone_at.is_(None), latest.first_seen_at < moment)
 
 
 def _note_gone(connection: Connection, ended_run: Any, policy: StatusPolicy) -> None:
-    """Set `gone_at` of the ARKs that no document cites after the finished *ended_run*; else `cited_in`."""
-    alike = select(_run.run_id).where(_run.seeds == ended_run.seeds, _run.run_id != ended_run.run_id)
-    missing = select(_latest.ark_id, _latest.request_url).where(_latest.gone_at.is_(None), _latest.cited_in.in_(alike))
-    of_missing, mention = missing.subquery(), schema.mention.c
+    """Set `gone_at` of the ARKs that no document cites after the finished *ended_run*, and `cited_in` of the others."""
+    same_seed_runs = select(_run.run_id).where(_run.seeds == ended_run.seeds, _run.run_id != ended_run.run_id)
+    missing_pairs = select(_latest.ark_id, _latest.request_url).where(
+        _latest.gone_at.is_(None), _latest.cited_in.in_(same_seed_runs)
+    )
+    missing_table, mention = missing_pairs.subquery(), schema.mention.c
     query = (
         select(*_CITING, mention.ark_id, mention.request_url)
         .join_from(
-            of_missing, schema.mention, and_(schema.at_one_url(mention, of_missing.c), schema.is_current_mention)
+            missing_table, schema.mention, and_(schema.at_one_url(mention, missing_table.c), schema.is_current_mention)
         )
         .join(schema.document)
         .join(schema.run, _run.run_id == _document.run_id)
         .where(_is_until(ended_run))
     )
-    stands_in: dict[tuple[int, str], int | None] = {
-        (row.ark_id, row.request_url): None for row in connection.execute(missing)
+    citing_runs: dict[tuple[int, str], int | None] = {
+        (row.ark_id, row.request_url): None for row in connection.execute(missing_pairs)
     }
     for row in _rows_still_cited(connection, connection.execute(query).all(), ended_run, policy):
         pair = (row.ark_id, row.request_url)
-        stands_in[pair] = max(stands_in[pair] or 0, row.run_id)
+        citing_runs[pair] = max(citing_runs[pair] or 0, row.run_id)
     is_pair = and_(_latest.ark_id == bindparam("of_ark"), _latest.request_url == bindparam("at_url"))
-    for changed, is_over in (({"gone_at": ended_run.started_at}, True), ({"cited_in": bindparam("in_run")}, False)):
+    for new_values, is_over in (({"gone_at": ended_run.started_at}, True), ({"cited_in": bindparam("in_run")}, False)):
         rows = [
             {"of_ark": ark_id, "at_url": url, "in_run": run_id}
-            for (ark_id, url), run_id in stands_in.items()
+            for (ark_id, url), run_id in citing_runs.items()
             if (run_id is None) is is_over
         ]
         if rows:
-            connection.execute(update(schema.latest).where(is_pair).values(changed), rows)
+            connection.execute(update(schema.latest).where(is_pair).values(new_values), rows)
     latest = schema.latest.alias().c
     is_cited = exists().where(latest.ark_id == _latest.ark_id, latest.gone_at.is_(None), latest.cited_in.is_not(None))
     is_gone = and_(_latest.gone_at == ended_run.started_at, ~is_cited)
-    gone = select(_latest.ark_id, _latest.request_url).where(is_gone).order_by(_latest.latest_id)
-    words = "no document that could be read cites it any more"
-    _add_events(connection, ended_run, connection.execute(gone).all(), EventKind.GONE, words)
+    gone_pairs = select(_latest.ark_id, _latest.request_url).where(is_gone).order_by(_latest.latest_id)
+    detail = "no document that could be read cites it any more"
+    _add_events(connection, ended_run, connection.execute(gone_pairs).all(), EventKind.GONE, detail)
 
 
 def unreached_documents(connection: Connection, run_id: int) -> list[tuple[str, str | None]]:
-    """Return the web documents whose citations still count, but which *run_id* has not found: URL and finder, sorted."""
+    """Return URL and `found_on`, sorted, of web documents that *run_id* has not found, but whose citations count."""
     ended_run = connection.execute(select(schema.run).where(_run.run_id == run_id)).one()
     frontier, mention = schema.frontier.c, schema.mention.c
     is_found = exists().where(frontier.run_id == run_id, frontier.url == _document.url)
@@ -140,8 +145,8 @@ def unreached_documents(connection: Connection, run_id: int) -> list[tuple[str, 
         .where(_run.seeds == ended_run.seeds, _run.run_id != run_id, _is_until(ended_run))
         .where(_document.status.is_not(None), cites, ~is_found)
     )
-    standing = _rows_still_cited(connection, connection.execute(query).all(), ended_run, StatusPolicy())
-    return sorted({row.url: row.found_on for row in standing}.items())
+    counting_rows = _rows_still_cited(connection, connection.execute(query).all(), ended_run, StatusPolicy())
+    return sorted({row.url: row.found_on for row in counting_rows}.items())
 
 
 # -- the documents whose citations still count
@@ -158,7 +163,7 @@ class DocumentReading:
 
     @property
     def shows_citations(self) -> bool:
-        """True if it has no other citations than those read: it was read whole, or it is gone for good."""
+        """True if all citations of the document were read: it was read whole, or is gone for good."""
         return self.status in _GONE or (self.outcome == DocumentOutcome.READ and not self.is_in_part)
 
 
@@ -168,32 +173,37 @@ class LaterRun:
 
     at: datetime
     readings: Mapping[str, DocumentReading]
-    """The documents that it requested or found on disk, by URL; of a redirect, the reading of its target."""
+    """The reading of each document that was requested or found on disk, by URL; for a redirect, that of its target."""
     is_complete: bool
-    """True if it read all its documents whole."""
+    """True if the run read all its documents whole."""
 
 
 def is_over(url: str, container: str | None, *, is_web: bool, later: Sequence[LaterRun], policy: StatusPolicy) -> bool:
     """Return True if one of the *later* runs shows that the citations of a document are over.
 
-    A web document has to be read whole, or be gone for good, or fail as often and long as *policy* asks. A document in
-    a *container*, such as an archive, is over if that was read whole without it; a local file, if it is not there.
+    This holds if the document was read whole or is gone for good. A web document (*is_web*) may also fail as often and
+    long as *policy* asks. A document in a *container* (the name of an archive) may be absent from the container that
+    was read whole; a local file (*container* is None) may be absent.
     """
-    failures: list[datetime] = []
+    failure_times: list[datetime] = []
     for run in later:
-        here = run.readings.get(url)
-        around = run.readings.get(container or "")
-        if here is not None and here.shows_citations:
+        reading = run.readings.get(url)
+        container_reading = run.readings.get(container or "")
+        if reading is not None and reading.shows_citations:
             return True
-        if here is None and not is_web:
-            is_listed_no_more = container is None or run.is_complete or (around is not None and around.shows_citations)
+        if reading is None and not is_web:
+            is_listed_no_more = (
+                container is None
+                or run.is_complete
+                or (container_reading is not None and container_reading.shows_citations)
+            )
             if is_listed_no_more:
                 return True
-        if here is not None and here.outcome in _FAILING:
-            failures.append(run.at)
-    if len(failures) < policy.strikes:
+        if reading is not None and reading.outcome in _FAILING:
+            failure_times.append(run.at)
+    if len(failure_times) < policy.strikes:
         return False
-    return failures[-1] - failures[0] >= timedelta(days=policy.days)
+    return failure_times[-1] - failure_times[0] >= timedelta(days=policy.days)
 
 
 #: The columns of a citing document that `is_over` needs.
@@ -205,23 +215,23 @@ def _is_until(ended_run: Any) -> ColumnElement[bool]:
 
 
 def _rows_still_cited(
-    connection: Connection, citing: Sequence[Any], ended_run: Any, policy: StatusPolicy
+    connection: Connection, citing_rows: Sequence[Any], ended_run: Any, policy: StatusPolicy
 ) -> Iterator[Any]:
-    """Yield those rows of *citing* documents whose citations still count after *ended_run*."""
+    """Yield those of *citing_rows* (with the columns `_CITING`) whose citations still count after *ended_run*."""
     by_seeds: dict[str, list[Any]] = {}
-    for row in citing:
+    for row in citing_rows:
         by_seeds.setdefault(repr(row.seeds), []).append(row)
     for rows in by_seeds.values():
-        is_alike = and_(_run.seeds == rows[0].seeds, _run.state == "finished", _is_until(ended_run))
-        in_order = select(schema.run).where(is_alike).order_by(_run.started_at, _run.run_id)
-        names = {url for row in rows for url in (row.url, row.found_on) if url is not None}
+        has_same_seeds = and_(_run.seeds == rows[0].seeds, _run.state == "finished", _is_until(ended_run))
+        run_query = select(schema.run).where(has_same_seeds).order_by(_run.started_at, _run.run_id)
+        urls = {url for row in rows for url in (row.url, row.found_on) if url is not None}
         has_parts = any(row.status is None and row.found_on is not None for row in rows)
         runs = [
-            ((run.started_at, run.run_id), _later_run(connection, run, names, has_parts=has_parts))
-            for run in connection.execute(in_order).all()
+            ((run.started_at, run.run_id), _later_run(connection, run, urls, has_parts=has_parts))
+            for run in connection.execute(run_query).all()
         ]
         for row in rows:
-            later = [run for begun, run in runs if begun > (row.started_at, row.run_id)]
+            later = [run for run_start, run in runs if run_start > (row.started_at, row.run_id)]
             is_web = row.status is not None
             container = None if is_web else row.found_on
             if not is_over(row.url, container, is_web=is_web, later=later, policy=policy):
@@ -229,36 +239,36 @@ def _rows_still_cited(
 
 
 def _later_run(connection: Connection, run: Any, urls: Iterable[str], *, has_parts: bool) -> LaterRun:
-    """Return a run with its readings of documents at *urls*; unless it *has_parts*, it does not count as complete."""
+    """Return *run* with its readings of documents at *urls*; without *has_parts*, it does not count as complete."""
     readings = _readings(connection, run.run_id, urls)
     is_complete = False
     if has_parts:
         is_gone = and_(_document.status.is_not(None), _document.status.in_(_GONE))
-        unshown = and_(_document.run_id == run.run_id, _document.outcome.not_in(_SHOWING), ~is_gone)
-        in_part = and_(_finding.run_id == run.run_id, _finding.kind.in_((*READ_IN_PART, *ENDED_EARLY)))
-        is_complete = not connection.scalar(select(or_(exists().where(unshown), exists().where(in_part))))
+        is_unshown = and_(_document.run_id == run.run_id, _document.outcome.not_in(_SHOWING), ~is_gone)
+        is_in_part = and_(_finding.run_id == run.run_id, _finding.kind.in_((*READ_IN_PART, *ENDED_EARLY)))
+        is_complete = not connection.scalar(select(or_(exists().where(is_unshown), exists().where(is_in_part))))
     return LaterRun(datetime.fromisoformat(run.started_at), readings, is_complete)
 
 
 def _readings(connection: Connection, run_id: int, urls: Iterable[str]) -> dict[str, DocumentReading]:
     readings: dict[str, DocumentReading] = {}
-    led_to: dict[str, str] = {}
-    in_part = exists().where(
+    redirect_targets: dict[str, str] = {}
+    is_in_part = exists().where(
         _finding.run_id == run_id, _finding.subject == _document.url, _finding.kind.in_(READ_IN_PART)
     )
-    names = iter(urls)
-    while batch := list(islice(names, _AT_ONCE)):
+    remaining_urls = iter(urls)
+    while batch := list(islice(remaining_urls, _AT_ONCE)):
         query = select(
-            _document.url, _document.outcome, _document.status, _document.final_url, in_part.label("in_part")
+            _document.url, _document.outcome, _document.status, _document.final_url, is_in_part.label("in_part")
         )
         for row in connection.execute(query.where(_document.run_id == run_id, _document.url.in_(batch))):
             if row.outcome == DocumentOutcome.REDIRECTED and row.final_url not in (None, row.url):
-                led_to[row.url] = row.final_url
+                redirect_targets[row.url] = row.final_url
             else:
                 readings[row.url] = DocumentReading(row.outcome, row.status, row.in_part)
-    if led_to:
-        targets = _readings(connection, run_id, led_to.values())
-        readings |= {url: targets[target] for url, target in led_to.items() if target in targets}
+    if redirect_targets:
+        targets = _readings(connection, run_id, redirect_targets.values())
+        readings |= {url: targets[target] for url, target in redirect_targets.items() if target in targets}
     return readings
 
 

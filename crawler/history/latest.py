@@ -68,36 +68,38 @@ def record_contacts(connection: Connection, run_id: int) -> bool:
         select(_document.outcome, _document.hops).where(_document.run_id == run_id),
         select(_observation.chain_end, _observation.hops).where(_observation.run_id == run_id),
     )
-    met = contacts_of((end, hops) for end, hops in connection.execute(chains))
-    if met:
-        connection.execute(insert(contact), [{"run_id": run_id, **asdict(met[host])} for host in sorted(met)])
-    outages = assess(met.values(), _runs_without_answer(connection, run_id, met))
-    connection.execute(schema.upsert(schema.assessment, "run_id"), {"run_id": run_id, **asdict(outages)})
-    return outages.is_suspect
+    contacts = contacts_of((end, hops) for end, hops in connection.execute(chains))
+    if contacts:
+        connection.execute(insert(contact), [{"run_id": run_id, **asdict(contacts[host])} for host in sorted(contacts)])
+    assessment = assess(contacts.values(), _runs_without_answer(connection, run_id, contacts))
+    connection.execute(schema.upsert(schema.assessment, "run_id"), {"run_id": run_id, **asdict(assessment)})
+    return assessment.is_suspect
 
 
 def _runs_without_answer(connection: Connection, run_id: int, hosts: Iterable[str]) -> dict[str, int]:
-    """Return the number of runs in a row before *run_id* in which each host gave no answer, up to `assess`'s limit."""
-    contact, wanted = schema.contact.c, set(hosts)
-    this = select(_run.started_at, _run.run_id).where(_run.run_id == run_id)
-    back = func.row_number().over(partition_by=contact.host, order_by=(_run.started_at.desc(), _run.run_id.desc()))
-    earlier = (
-        select(contact.host, contact.answered, back.label("back"))
+    """Return, by host, the number of runs in a row before *run_id* without an answer, up to `MISSES_EXPECTED`."""
+    contact, host_names = schema.contact.c, set(hosts)
+    this_run = select(_run.started_at, _run.run_id).where(_run.run_id == run_id)
+    recency = func.row_number().over(partition_by=contact.host, order_by=(_run.started_at.desc(), _run.run_id.desc()))
+    earlier_contacts = (
+        select(contact.host, contact.answered, recency.label("back"))
         .join(schema.run)
-        .where(tuple_(_run.started_at, _run.run_id) < this.scalar_subquery())
+        .where(tuple_(_run.started_at, _run.run_id) < this_run.scalar_subquery())
         .subquery()
     )
-    query = select(earlier.c.host, earlier.c.answered).where(earlier.c.back <= MISSES_EXPECTED)
+    query = select(earlier_contacts.c.host, earlier_contacts.c.answered).where(
+        earlier_contacts.c.back <= MISSES_EXPECTED
+    )
     misses: dict[str, int] = {}
-    rows = connection.execute(query.order_by(earlier.c.host, earlier.c.back))
-    for host, of_host in groupby(rows, key=itemgetter(0)):
-        if host in wanted:
-            misses[host] = sum(1 for _ in takewhile(lambda row: not row.answered, of_host))
+    rows = connection.execute(query.order_by(earlier_contacts.c.host, earlier_contacts.c.back))
+    for host, host_rows in groupby(rows, key=itemgetter(0)):
+        if host in host_names:
+            misses[host] = sum(1 for _ in takewhile(lambda row: not row.answered, host_rows))
     return misses
 
 
 #: Columns of `latest` that are written once, when an ARK is first seen.
-_KEPT = ("ark_id", "request_url", "host", "first_seen_at")
+_WRITTEN_ONCE = ("ark_id", "request_url", "host", "first_seen_at")
 #: The derived tables that a pruned run keeps.
 _OF_HOSTS = (schema.contact, schema.assessment)
 #: The derived tables; referenced tables come first.
@@ -160,10 +162,10 @@ def note_verdicts(connection: Connection, run_id: int, *, is_resumed: bool = Fal
 def forget_verdicts(connection: Connection, run_id: int) -> None:
     """Delete the verdicts of a run, and their effect on the history."""
     connection.exec_driver_sql("PRAGMA defer_foreign_keys=ON")  # of `latest`, which is rebuilt
-    done = connection.execute(delete(schema.verdict).where(_verdict.run_id == run_id))
+    deletion = connection.execute(delete(schema.verdict).where(_verdict.run_id == run_id))
     for table in _OF_HOSTS:
         connection.execute(delete(table).where(table.c.run_id == run_id))
-    if done.rowcount:
+    if deletion.rowcount:
         rebuild(connection)
 
 
@@ -179,7 +181,7 @@ def _is_last_under_way(connection: Connection, run_id: int) -> bool:
 
 
 def note_end(connection: Connection, run_id: int) -> None:
-    """Update the history from an ended run, judged or not; doing so twice does no harm."""
+    """Update the history from an ended run, judged or not. A repetition has no effect."""
     if not _is_noted(connection, run_id):
         note_verdicts(connection, run_id)
     if has_followers(connection, run_id):
@@ -197,22 +199,22 @@ def rebuild(
 ) -> None:
     """Rebuild the derived tables from the others, run after run in the order of their beginnings.
 
-    *until* is the last run to include. A run that was killed before it was judged is left out, unless it is *noting*
-    its verdicts.
+    *until* is the last run to include, *noting* the run whose verdicts are being noted. Other runs that were killed
+    before they were judged are left out. With *is_temporary*, the store itself is unchanged.
     """
     run = schema.run
-    noted = {run_id for (run_id,) in connection.exec_driver_sql("SELECT run_id FROM main.assessment")} | {noting}
-    pruned = select(_run.run_id).where(is_pruned())
+    noted_ids = {run_id for (run_id,) in connection.exec_driver_sql("SELECT run_id FROM main.assessment")} | {noting}
+    pruned_ids = select(_run.run_id).where(is_pruned())
     for table in reversed(DERIVED):
-        is_lasting = table.c.run_id.in_(pruned) if table in _OF_HOSTS else false()
+        is_lasting = table.c.run_id.in_(pruned_ids) if table in _OF_HOSTS else false()
         connection.execute(delete(table).where(~is_lasting))
         if is_temporary and table in _OF_HOSTS:
             columns = ", ".join(column.name for column in table.columns)
-            marked = "SELECT run_id FROM main.finding WHERE kind = ?"
-            copied = f"SELECT {columns} FROM main.{table.name} WHERE run_id IN ({marked})"
-            connection.exec_driver_sql(f"INSERT INTO temp.{table.name} ({columns}) {copied}", (PRUNED,))
+            pruned_query = "SELECT run_id FROM main.finding WHERE kind = ?"
+            copy_query = f"SELECT {columns} FROM main.{table.name} WHERE run_id IN ({pruned_query})"
+            connection.exec_driver_sql(f"INSERT INTO temp.{table.name} ({columns}) {copy_query}", (PRUNED,))
     for row in connection.execute(select(run).order_by(run.c.started_at, run.c.run_id)).all():
-        if row.ended_at is not None or row.run_id in noted:
+        if row.ended_at is not None or row.run_id in noted_ids:
             _note_verdicts(connection, row.run_id, is_temporary=is_temporary)
         if row.ended_at is not None:
             note_citations(connection, row.run_id, policy_of(connection))
@@ -225,80 +227,82 @@ def rebuild_in_temporary_tables(connection: Connection, *, until: int | None = N
 
     The store itself is not changed.
     """
-    made = text("SELECT sql FROM main.sqlite_master WHERE name = :name")
+    sql_query = text("SELECT sql FROM main.sqlite_master WHERE name = :name")
     for table in DERIVED:
-        sql = connection.execute(made, {"name": table.name}).scalar_one()
+        sql = connection.execute(sql_query, {"name": table.name}).scalar_one()
         connection.exec_driver_sql(sql.replace("CREATE TABLE", "CREATE TEMP TABLE", 1))
     rebuild(connection, until=until, is_temporary=True)
 
 
 def has_followers(connection: Connection, run_id: int) -> bool:
     """Return True if a run that began later has been noted."""
-    this = schema.run.alias("this")
-    later = (
+    this_run = schema.run.alias("this")
+    later_run = (
         select(_run.run_id)
         .join_from(schema.run, schema.assessment)
-        .join(this, this.c.run_id == run_id)
-        .where(tuple_(_run.started_at, _run.run_id) > tuple_(this.c.started_at, this.c.run_id))
+        .join(this_run, this_run.c.run_id == run_id)
+        .where(tuple_(_run.started_at, _run.run_id) > tuple_(this_run.c.started_at, this_run.c.run_id))
     )
-    return bool(connection.scalar(select(later.exists())))
+    return bool(connection.scalar(select(later_run.exists())))
 
 
-_REACHED = (
+_SET_STATE = (
     update(schema.verdict).where(_verdict.verdict_id == bindparam("of_verdict")).values(state=bindparam("reached"))
 )
 
 
 def _note_verdicts(connection: Connection, run_id: int, *, after: int = 0, is_temporary: bool = False) -> None:
     """Update `latest`, `event` and the states of the verdicts of a run; leave the verdicts alone if *is_temporary*."""
-    suspicion = select(schema.assessment.c.is_suspect).where(schema.assessment.c.run_id == run_id)
-    is_suspect = connection.scalar(suspicion)
+    suspect_query = select(schema.assessment.c.is_suspect).where(schema.assessment.c.run_id == run_id)
+    is_suspect = connection.scalar(suspect_query)
     if is_suspect is None:
         is_suspect = record_contacts(connection, run_id)
     policy = policy_of(connection)
     for verdicts in _verdict_pages(connection, run_id, after):
         statuses = _stored_statuses(connection, run_id, verdicts)
         answers = _answers(connection, run_id, [row.request_url for row in verdicts])
-        new = {row.ark_id for row in verdicts if (row.ark_id, row.request_url) not in statuses}
-        is_seen = _latest.ark_id.in_(new) & seen_before(_latest.ark_id, verdicts[0].started_at)
+        new_ark_ids = {row.ark_id for row in verdicts if (row.ark_id, row.request_url) not in statuses}
+        is_seen = _latest.ark_id.in_(new_ark_ids) & seen_before(_latest.ark_id, verdicts[0].started_at)
         seen_ids = set(connection.scalars(select(_latest.ark_id).where(is_seen)))
         rows: list[dict[str, Any]] = []
         events: list[dict[str, Any]] = []
         for row in verdicts:
             url = row.request_url
-            here = statuses.get((row.ark_id, url))
-            before = status_in(here) if here is not None and here.checked_at is not None else None
+            stored_row = statuses.get((row.ark_id, url))
+            stored_status = (
+                status_in(stored_row) if stored_row is not None and stored_row.checked_at is not None else None
+            )
             answer = answers.get((url, row.final_url or ""), answers.get(url))
             check = check_in(row, answer, is_suspect=is_suspect)
-            ark_status, happened = step(before, check, policy)
-            at = moment(ark_status.checked_at)
+            ark_status, shown_events = step(stored_status, check, policy)
+            checked_at = moment(ark_status.checked_at)
             pair = {"ark_id": row.ark_id, "request_url": url}
             status = {
                 "host": authority_of(url),
-                "first_seen_at": at if here is None else here.first_seen_at,
+                "first_seen_at": checked_at if stored_row is None else stored_row.first_seen_at,
                 "verdict_id": row.verdict_id,
-                "checked_at": at,
+                "checked_at": checked_at,
             }
             rows.append(pair | status | _columns(ark_status))
             events += [
-                {**pair, "run_id": run_id, "at": at, "event": event.kind, "detail": event.detail}
-                for event in happened
-                if event.kind is not EventKind.NEW or (here is None and row.ark_id not in seen_ids)
+                {**pair, "run_id": run_id, "at": checked_at, "event": event.kind, "detail": event.detail}
+                for event in shown_events
+                if event.kind is not EventKind.NEW or (stored_row is None and row.ark_id not in seen_ids)
             ]
         statement = insert(schema.latest)
-        changed = {name: statement.excluded[name] for name in rows[0] if name not in _KEPT}
+        new_values = {name: statement.excluded[name] for name in rows[0] if name not in _WRITTEN_ONCE}
         connection.execute(
-            statement.on_conflict_do_update(index_elements=["ark_id", "request_url"], set_=changed), rows
+            statement.on_conflict_do_update(index_elements=["ark_id", "request_url"], set_=new_values), rows
         )
         if not is_temporary:
             states = [{"of_verdict": row["verdict_id"], "reached": row["state"]} for row in rows]
-            connection.execute(_REACHED, states)
+            connection.execute(_SET_STATE, states)
         if events:
             connection.execute(insert(schema.event), events)
 
 
-def _verdict_pages(connection: Connection, run_id: int, last: int) -> Iterator[Sequence[Any]]:
-    """Yield the verdicts of a run after the *last*, with the times of the run; in pages."""
+def _verdict_pages(connection: Connection, run_id: int, last_key: int) -> Iterator[Sequence[Any]]:
+    """Yield lists of the verdicts of a run with a key above *last_key*, with the times of the run."""
     query = (
         select(*(_verdict[name] for name in _OF_VERDICT), _run.started_at, _run.ended_at)
         .join_from(schema.verdict, schema.run)
@@ -306,22 +310,22 @@ def _verdict_pages(connection: Connection, run_id: int, last: int) -> Iterator[S
         .order_by(_verdict.verdict_id)
         .limit(_PAGE)
     )
-    while rows := connection.execute(query, {"last": last}).all():
+    while rows := connection.execute(query, {"last": last_key}).all():
         yield rows
-        last = rows[-1].verdict_id
+        last_key = rows[-1].verdict_id
 
 
 def _stored_statuses(connection: Connection, run_id: int, verdicts: Sequence[Any]) -> dict[tuple[int, str], Row[Any]]:
-    """Return the stored status of the ARKs of these consecutive *verdicts* of a run."""
-    together = schema.at_one_url(_latest, _verdict)
-    query = select(schema.latest, _verdict.object).join_from(schema.verdict, schema.latest, together)
-    these = _verdict.verdict_id.between(verdicts[0].verdict_id, verdicts[-1].verdict_id)
-    rows = connection.execute(query.where(_verdict.run_id == run_id, these))
+    """Return the rows of `latest` for consecutive *verdicts* of a run, by key of the ARK and request URL."""
+    is_same_pair = schema.at_one_url(_latest, _verdict)
+    query = select(schema.latest, _verdict.object).join_from(schema.verdict, schema.latest, is_same_pair)
+    is_in_page = _verdict.verdict_id.between(verdicts[0].verdict_id, verdicts[-1].verdict_id)
+    rows = connection.execute(query.where(_verdict.run_id == run_id, is_in_page))
     return {(row.ark_id, row.request_url): row for row in rows}
 
 
 def _answers(connection: Connection, run_id: int, request_urls: Sequence[str]) -> dict[str | tuple[str, str], Row[Any]]:
-    """Return the last answers to object requests at some URLs: by request URL, and by request URL and final URL."""
+    """Return the last answers to object requests at *request_urls*: by request URL, and by request and final URL."""
     columns: list[Any] = [_observation[name] for name in _OF_ANSWER]
     query = (
         select(*columns)
@@ -330,10 +334,10 @@ def _answers(connection: Connection, run_id: int, request_urls: Sequence[str]) -
         )
         .order_by(_observation.observation_id)
     )
-    last: dict[str | tuple[str, str], Row[Any]] = {}
+    last_rows: dict[str | tuple[str, str], Row[Any]] = {}
     for row in connection.execute(query):
-        last[row.request_url] = last[row.request_url, row.final_url] = row
-    return last
+        last_rows[row.request_url] = last_rows[row.request_url, row.final_url] = row
+    return last_rows
 
 
 def known_arks(connection: Connection) -> Iterator[KnownArk]:
@@ -350,7 +354,7 @@ def known_arks(connection: Connection) -> Iterator[KnownArk]:
 
 
 def check_in(verdict: Row[Any], answer: Row[Any] | None, *, is_suspect: bool) -> DatedVerdict:
-    """Return the check in a row of `verdict`, with the answer that supports it, if there is one."""
+    """Return the check in a row of `verdict`; *answer* is the observation that supports the verdict, if any."""
     at = datetime.fromisoformat(moment_of_check(answer, verdict))
     outcome, features = ObjectOutcome(verdict.object), ObjectFeatures(landing=verdict.final_url)
     if outcome.family is Family.WORKS and answer is not None:
@@ -386,7 +390,7 @@ def _columns(ark_status: ArkStatus) -> dict[str, Any]:
         for features in (ark_status.reference, ark_status.last)
     )
     # Most checks show the same as the reference.
-    of_last = {} if last == reference else {"last": last}
+    last_features = {} if last == reference else {"last": last}
     moments = {name: getattr(ark_status, name) for name in _MOMENTS}
     return {
         "state": ark_status.state,
@@ -394,7 +398,7 @@ def _columns(ark_status: ArkStatus) -> dict[str, Any]:
         "reason": ark_status.reason,
         "strikes": ark_status.strikes,
         **{name: moment(at) if at else None for name, at in moments.items()},
-        "memory": {"turns": [moment(turn) for turn in ark_status.turns], "known": reference} | of_last,
+        "memory": {"turns": [moment(turn) for turn in ark_status.turns], "known": reference} | last_features,
     }
 
 

@@ -39,8 +39,8 @@ def problems_of(connection: Connection, verdicts: Select[Any], run_id: int) -> d
     )
     outcomes = ((row, _outcome(row)) for row in connection.execute(query))
     rows = [(row, outcome) for row, outcome in outcomes if outcome is not None]
-    amiss = select(_verdict.ark_id).where(_verdict.verdict_id.in_(verdicts), _is_amiss)
-    ends, documents = _chain_ends(connection, verdicts), _documents(connection, run_id, amiss)
+    problem_arks = select(_verdict.ark_id).where(_verdict.verdict_id.in_(verdicts), _is_amiss)
+    ends, documents = _chain_ends(connection, verdicts), _documents(connection, run_id, problem_arks)
     problems = {}
     for row, outcome in rows:
         pair = (row.ark_id, row.request_url)
@@ -51,7 +51,7 @@ def problems_of(connection: Connection, verdicts: Select[Any], run_id: int) -> d
 
 
 def _outcome(row: Any) -> str | None:
-    """Return the outcome of a verdict as a problem, or None if it is none."""
+    """Return the outcome of the problem in a verdict's row, or None if the verdict is no problem."""
     if row.object in SEVERITY:
         return str(row.object)
     is_otherwise = row.object == ObjectOutcome.WORKS_ELSEWHERE or not _OTHERWISE.isdisjoint(row.remarks)
@@ -59,11 +59,11 @@ def _outcome(row: Any) -> str | None:
 
 
 def _chain_ends(connection: Connection, verdicts: Select[Any]) -> Mapping[Pair, Collection[str]]:
-    """Return the final URLs of the chains of each pair, answered or not."""
-    together = (_observation.run_id == _verdict.run_id) & (_observation.request_url == _verdict.request_url)
+    """Return the final URLs of all chains about the ARKs of *verdicts*, by pair."""
+    is_about_pair = (_observation.run_id == _verdict.run_id) & (_observation.request_url == _verdict.request_url)
     query = (
         select(_verdict.ark_id, _verdict.request_url, _observation.final_url)
-        .join_from(schema.verdict, schema.observation, together)
+        .join_from(schema.verdict, schema.observation, is_about_pair)
         .where(_verdict.verdict_id.in_(verdicts), _is_amiss)
         .where(_observation.question == Question.OBJECT)
     )
@@ -74,18 +74,18 @@ def _chain_ends(connection: Connection, verdicts: Select[Any]) -> Mapping[Pair, 
 
 
 def _documents(connection: Connection, run_id: int, arks: Select[Any]) -> Mapping[Pair, list[str]]:
-    """Return the documents that cite each pair of the *arks* (a query for keys)."""
+    """Return the URLs of documents that cite the *arks* (a query for keys), by pair."""
     of_run = schema.document.c.run_id == run_id
-    is_there = connection.scalar(select(exists().where(of_run)))
-    query = citation_query().where(of_run) if is_there else in_last_run(citation_query())
+    has_documents = connection.scalar(select(exists().where(of_run)))
+    query = citation_query().where(of_run) if has_documents else in_last_run(citation_query())
     documents: defaultdict[Pair, list[str]] = defaultdict(list)
-    for ark_id, url, name in connection.execute(query.where(schema.mention.c.ark_id.in_(arks))):
-        documents[ark_id, url].append(name)
+    for ark_id, url, document_url in connection.execute(query.where(schema.mention.c.ark_id.in_(arks))):
+        documents[ark_id, url].append(document_url)
     return documents
 
 
 def citation_query(*columns: Any) -> Select[Any]:
-    """Return the query for the key and URL of each cited ARK, its documents and *columns*, ordered by document."""
+    """Return the query for ARK key, request URL, document URL and *columns* of all citations, ordered by document."""
     document, mention = schema.document.c, schema.mention.c
     return (
         select(mention.ark_id, mention.request_url, document.url, *columns)
@@ -97,6 +97,6 @@ def citation_query(*columns: Any) -> Select[Any]:
 
 
 def in_last_run(query: Select[Any]) -> Select[Any]:
-    """Restrict a query for citations of ARKs to the last run that read documents citing each."""
-    same = schema.at_one_url(_latest, schema.mention.c)
-    return query.join(schema.latest, same).where(_latest.cited_in == schema.document.c.run_id)
+    """Return *query* (`citation_query`) restricted, for each ARK, to the last run with documents that cite it."""
+    is_same_pair = schema.at_one_url(_latest, schema.mention.c)
+    return query.join(schema.latest, is_same_pair).where(_latest.cited_in == schema.document.c.run_id)

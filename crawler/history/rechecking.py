@@ -22,7 +22,7 @@ class Intervals:
 
     healthy: float = 30.0
     failing: float = 2.0
-    """Also for flapping ARKs: in both states, more checks show whether it was a bad day."""
+    """Also for flapping ARKs: in both states, more checks show whether the failure lasts."""
     confirmed_broken: float = 7.0
     blocked: float = 7.0
     undetermined: float = 7.0
@@ -64,17 +64,17 @@ class KnownArk:
     """The host that receives the first request."""
     state: ArkState
     checked_at: datetime | None
-    """None if it was never checked."""
+    """None before the first check."""
     is_cited: bool = True
-    """False after the last document that cites it has dropped it."""
+    """False if no document cites the ARK any more."""
 
 
 def due_at(known_ark: KnownArk, policy: RecheckPolicy) -> datetime | None:
     """Return the time of the next check: the epoch if it was never checked, None if it is never to be checked.
 
-    Each ARK has a fixed place in the interval, by its hash, and is checked whenever that place comes round. So a load
-    of one day is spread over the next interval, and then recurs once per interval. The first time, between a half and
-    one and a half intervals pass.
+    Each ARK has a fixed phase of the interval, by its hash, and is checked at that phase of each interval. So a load of
+    one day is spread over the next interval, and then recurs once per interval. The first time, between a half and one
+    and a half intervals pass.
     """
     days = policy.intervals(known_ark.naan, known_ark.host).for_state(known_ark.state)
     if days is None or not known_ark.is_cited:
@@ -97,14 +97,14 @@ def due_arks(
     That time is after *now*; None if no other ARK will be due.
     """
     due: list[KnownArk] = []
-    following: datetime | None = None
+    next_due: datetime | None = None
     for known_ark in known_arks:
-        moment = due_at(known_ark, policy)
-        if moment is not None and moment <= now:
+        due_time = due_at(known_ark, policy)
+        if due_time is not None and due_time <= now:
             due.append(known_ark)
-        elif moment is not None and (following is None or moment < following):
-            following = moment
-    return interleave_hosts(due), following
+        elif due_time is not None and (next_due is None or due_time < next_due):
+            next_due = due_time
+    return interleave_hosts(due), next_due
 
 
 def without_times_ahead(known_ark: KnownArk, now: datetime) -> KnownArk:
@@ -118,13 +118,13 @@ def interleave_hosts(known_arks: Iterable[KnownArk]) -> list[KnownArk]:
 
     A host with many ARKs gets as many turns as any other while others wait.
     """
-    hosts: defaultdict[str, list[KnownArk]] = defaultdict(list)
+    arks_by_host: defaultdict[str, list[KnownArk]] = defaultdict(list)
     for known_ark in known_arks:
-        hosts[known_ark.host].append(known_ark)
-    queues = [sorted(waiting, key=_longest_ago) for waiting in hosts.values()]
+        arks_by_host[known_ark.host].append(known_ark)
+    queues = [sorted(host_arks, key=_longest_ago) for host_arks in arks_by_host.values()]
     queues.sort(key=lambda queue: _longest_ago(queue[0]))
     turns = sorted(
-        (turn, host, known_ark) for host, waiting in enumerate(queues) for turn, known_ark in enumerate(waiting)
+        (turn, host, known_ark) for host, host_arks in enumerate(queues) for turn, known_ark in enumerate(host_arks)
     )
     return [known_ark for _, _, known_ark in turns]
 
@@ -164,7 +164,7 @@ class ArkSelection:
             *(("NAAN", self.naans), ("prefix", self.prefixes), ("host", self.hosts)),
             *(("ARK", self.arks), ("cause", self.causes)),
         )
-        return "; ".join(f"{name} {', '.join(given)}" for name, given in parts if given)
+        return "; ".join(f"{name} {', '.join(values)}" for name, values in parts if values)
 
     def names(self, ark: str, naan: str) -> bool:
         """Return True if an ARK in normal form matches the NAANs and prefixes."""

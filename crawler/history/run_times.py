@@ -19,64 +19,64 @@ _STEP = timedelta(milliseconds=1)
 
 
 def corrected_times(connection: Connection, now: datetime) -> dict[int, dict[str, str | None]]:
-    """Return the corrected ``started_at`` and ``ended_at`` of runs that lie after *now*, by run."""
+    """Return the corrected ``started_at`` and ``ended_at`` of runs with times after *now*, by number of the run."""
     query = select(_run.run_id, _run.started_at, _run.ended_at).order_by(_run.run_id)
     return clamp_times(connection.execute(query).all(), now)
 
 
 def clamp_times(runs: Sequence[Any], now: datetime) -> dict[int, dict[str, str | None]]:
-    """Return the corrected times of those *runs*, given in their order, that lie after *now*.
+    """Return the corrected times of those *runs*, rows in ascending order, that have times after *now*.
 
-    Such a run is dated just before the next run.
+    Such a run is dated just before the next run. Keys are the number of the run, then ``started_at`` and ``ended_at``.
     """
-    corrected: dict[int, dict[str, str | None]] = {}
+    times_by_run: dict[int, dict[str, str | None]] = {}
     next_start = now
     for run in reversed(runs):
-        started = _at(run.started_at)
+        started = _parse_time(run.started_at)
         is_ahead = started > now
         if is_ahead:
             started = next_start - _STEP
-        if is_ahead or (run.ended_at is not None and _at(run.ended_at) > now):
+        if is_ahead or (run.ended_at is not None and _parse_time(run.ended_at) > now):
             ended = None if run.ended_at is None else moment(started if is_ahead else next_start)
             start = moment(started) if is_ahead else run.started_at
-            corrected[run.run_id] = {"started_at": start, "ended_at": ended}
+            times_by_run[run.run_id] = {"started_at": start, "ended_at": ended}
         next_start = min(next_start, started)
-    return corrected
+    return times_by_run
 
 
 def store_corrected_times(connection: Connection, now: datetime) -> Mapping[int, Mapping[str, str | None]]:
-    """Correct and return the times of runs that lie after *now*; a finding records the original times."""
-    corrected = corrected_times(connection, now)
-    for run_id, times in corrected.items():
-        was = connection.execute(select(_run.started_at, _run.ended_at).where(_run.run_id == run_id)).one()
-        detail = f"by its clock, which was ahead, it began {was.started_at} and ended {was.ended_at}"
+    """Correct the times of runs after *now* and return them (`clamp_times`); a finding records the original times."""
+    times_by_run = corrected_times(connection, now)
+    for run_id, times in times_by_run.items():
+        original_run = connection.execute(select(_run.started_at, _run.ended_at).where(_run.run_id == run_id)).one()
+        detail = f"by its clock, which was ahead, it began {original_run.started_at} and ended {original_run.ended_at}"
         connection.execute(
             insert(schema.finding)
             .values(run_id=run_id, subject=f"run {run_id}", kind=CLOCK_AHEAD, detail=detail)
             .on_conflict_do_nothing()
         )
         connection.execute(update(schema.run).where(_run.run_id == run_id).values(**times))
-    return corrected
+    return times_by_run
 
 
 def show_corrected_times(connection: Connection, now: datetime) -> int:
-    """Show the corrected times to a read-only connection, in a temporary table that hides the store's own.
+    """Let a read-only connection see corrected times, in a temporary table that hides the stored one.
 
     Return the number of corrected runs.
     """
-    corrected = corrected_times(connection, now)
-    if corrected:
+    times_by_run = corrected_times(connection, now)
+    if times_by_run:
         connection.exec_driver_sql("CREATE TEMP TABLE run AS SELECT * FROM main.run")
         connection.exec_driver_sql("CREATE UNIQUE INDEX temp.run_by_id ON run (run_id)")
-        for run_id, times in corrected.items():
+        for run_id, times in times_by_run.items():
             connection.execute(update(schema.run).where(_run.run_id == run_id).values(**times))
-    return len(corrected)
+    return len(times_by_run)
 
 
 def moment_of_check(answer: Any, run: Any) -> str:
-    """Return when a run checked an ARK: the time of its last *answer*, if any, and at most the end of the run."""
-    at = str((answer.at if answer is not None else "") or run.started_at)
-    return at if run.ended_at is None else min(at, str(run.ended_at))
+    """Return the time of a check: that of the last *answer* or, for None, of the run's start; at most the run's end."""
+    checked_at = str((answer.at if answer is not None else "") or run.started_at)
+    return checked_at if run.ended_at is None else min(checked_at, str(run.ended_at))
 
 
 def ahead_words(count: int) -> str:
@@ -92,6 +92,6 @@ def ahead_words(count: int) -> str:
     )
 
 
-def _at(text: str) -> datetime:
+def _parse_time(text: str) -> datetime:
     at = datetime.fromisoformat(text)
     return at if at.tzinfo is not None else at.replace(tzinfo=UTC)
