@@ -72,9 +72,9 @@ class LinkPatterns:
         return bool(self._patterns)
 
     def is_found(self, url: str) -> bool:
-        """Return True if one of the patterns is found in *url*.
+        """Return True if one of the patterns matches a part of *url*.
 
-        Raises `TimeoutError` if none is found and some could not be searched.
+        Raises `TimeoutError` if no pattern matches and some could not be searched in time.
         """
         is_sure = True
         for pattern in self._patterns:
@@ -116,11 +116,11 @@ class Rules:
     """The user's rules for the extent of a crawl."""
 
     depth: int | None = None
-    """The number of steps from a seed; None for the limit against traps."""
+    """The maximum number of steps from a seed; None for the limit against traps."""
     include: LinkPatterns = field(default_factory=LinkPatterns)
-    """If given, a link is followed only if one of these is found in its URL."""
+    """If given, a link is followed only if one of these patterns matches its URL."""
     exclude: LinkPatterns = field(default_factory=LinkPatterns)
-    """A link is not followed if one of these is found in its URL."""
+    """A link is not followed if one of these patterns matches its URL."""
     follows_nofollow: bool = False
     """True to follow pages and links with ``nofollow``, for the operator's own sites."""
 
@@ -181,73 +181,78 @@ class Gate:
             self._recorded_keys.clear()
         self._recorded_keys.update((crawl_request.url, crawl_request.key) for crawl_request in new_requests)
 
-    def sitemaps(self, urls: Iterable[str], *, robots: str) -> tuple[CrawlRequest, ...]:
-        """Return the sitemaps in a *robots* file. They belong to the site on any host, but their pages may not."""
+    def sitemaps(self, urls: Iterable[str], *, robots_url: str) -> tuple[CrawlRequest, ...]:
+        """Return the requests for sitemaps at *urls*, which the robots.txt at *robots_url* names, on any host."""
         if self._rules.depth == 0:
             return ()
         return _requests_and_links(
-            (url, robots, 0, Reach.SITE, SourceKind.SITEMAP, 1) for url in absolute_urls(robots, urls)
+            (url, robots_url, 0, Reach.SITE, SourceKind.SITEMAP, 1) for url in absolute_urls(robots_url, urls)
         )[0]
 
     def page(self, crawl_request: CrawlRequest, reading: Reading, *, url: str, headers: Headers) -> GateResult:
         """Return the requests for the links of a page with the final URL *url*, and findings about refused links."""
         noindex = directive_source("noindex", reading, headers)
-        words = f"it asks to stay out of indexes ({noindex}); it was read nevertheless"
-        findings = [Finding("noindex", words)] if noindex else []
+        message = f"it asks to stay out of indexes ({noindex}); it was read nevertheless"
+        findings = [Finding("noindex", message)] if noindex else []
         if self._is_dead_end(crawl_request):
             return GateResult(findings=tuple(findings))
         targets = page_targets(reading, url=url, headers=headers)
-        reached = [
+        reachable_targets = [
             (target, reach) for target in targets if (reach := self._reach(crawl_request, target, url)) is not None
         ]
         nofollow = None if self._rules.follows_nofollow else directive_source("nofollow", reading, headers)
-        if nofollow and reached:
-            words = f"links not followed: {len(reached)}, as the page asks ({nofollow})"
-            findings.append(Finding("nofollow-page", f"{words}; --ignore-nofollow is for your own sites"))
-            self.left_out["nofollow-page"] += len(reached)
-        new_requests, refused = self._follow(crawl_request, [] if nofollow else reached, url)
+        if nofollow and reachable_targets:
+            message = f"links not followed: {len(reachable_targets)}, as the page asks ({nofollow})"
+            findings.append(Finding("nofollow-page", f"{message}; --ignore-nofollow is for your own sites"))
+            self.left_out["nofollow-page"] += len(reachable_targets)
+        new_requests, refused = self._follow(crawl_request, [] if nofollow else reachable_targets, url)
         return self._result(new_requests, refused, findings)
 
-    def source(self, crawl_request: CrawlRequest, read: SourceReading) -> GateResult:
+    def source(self, crawl_request: CrawlRequest, source_reading: SourceReading) -> GateResult:
         """Return the requests for the further parts of a source, then for the items that it lists, in order.
 
         A source that the user named is a list of documents: they are requested on any host, but their sites are not
         crawled. A source that a crawl has discovered only adds to the crawl.
         """
-        findings = list(read.findings)
+        findings = list(source_reading.findings)
         if self._is_dead_end(crawl_request):
-            return GateResult(findings=read.findings)
+            return GateResult(findings=source_reading.findings)
         reach = Reach.ITEM if crawl_request.is_seed else crawl_request.reach
-        further = [url for url in read.further if reach is Reach.ITEM or self._is_near(url)]
+        further_urls = [url for url in source_reading.further if reach is Reach.ITEM or self._is_near(url)]
         # A digest of its list, the same in every process. The list of an index is that of its parts.
-        items = [(item.url, item.found_on, item.is_elsewhere) for item in read.items]
-        names = (read.listed, items) if read.listed or items else read.further
-        listed = blake2b(repr((read.kind.value, *names)).encode(), digest_size=16).hexdigest() if names else None
-        fault = self._fault_of_chain(crawl_request, read, further, listed)
+        items = [(item.url, item.found_on, item.is_elsewhere) for item in source_reading.items]
+        list_parts = (source_reading.listed, items) if source_reading.listed or items else source_reading.further
+        list_digest = (
+            blake2b(repr((source_reading.kind.value, *list_parts)).encode(), digest_size=16).hexdigest()
+            if list_parts
+            else None
+        )
+        fault = self._fault_of_chain(crawl_request, source_reading, further_urls, list_digest)
         if fault is not None:
             findings.append(fault)
-            further = []
+            further_urls = []
         new_requests: list[_NewRequest | _RecordedLink] = [
-            (url, crawl_request.url, crawl_request.depth, reach, read.kind, crawl_request.part + 1) for url in further
+            (url, crawl_request.url, crawl_request.depth, reach, source_reading.kind, crawl_request.part + 1)
+            for url in further_urls
         ]
-        new_requests += ((crawl_request.url, document_key(held.name)) for held in read.records)
+        new_requests += ((crawl_request.url, document_key(record.name)) for record in source_reading.records)
         refused: _Refused = defaultdict(list)
-        for item in read.items:
+        for item in source_reading.items:
             is_in_reach = (reach is Reach.ITEM and item.is_elsewhere) or self._is_near(item.url)
             if is_in_reach and self.is_wanted(item.url) and not self._is_refused(item.url, refused):
                 new_requests.append(
                     (item.url, item.found_on or crawl_request.url, crawl_request.depth + 1, reach, None, 0)
                 )
-        return self._result(new_requests, refused, findings, listed)
+        return self._result(new_requests, refused, findings, list_digest)
 
     def _result(
         self,
         links: Iterable[_NewRequest | _RecordedLink],
         refused: _Refused,
         findings: Iterable[Finding],
-        listed: str | None = None,
+        list_digest: str | None = None,
     ) -> GateResult:
-        """Return the result for a document, and count the refused links."""
+        """Return the result for a document, with a finding for each rule in *refused*."""
         for url in self._undecided:
             refused[Rule.PATTERN].append(url)
         self._undecided.clear()
@@ -255,28 +260,32 @@ class Gate:
         for rule in Rule:
             if urls := refused.get(rule):
                 self.left_out[rule] += len(urls)
-                first = urls[0]
-                if len(first) > _LENGTH_OF_EXAMPLE:
-                    first = f"{first[:_LENGTH_OF_EXAMPLE]}…"
-                refusals.append(Finding(rule, refusal_text(rule, len(urls), first)))
+                first_url = urls[0]
+                if len(first_url) > _LENGTH_OF_EXAMPLE:
+                    first_url = f"{first_url[:_LENGTH_OF_EXAMPLE]}…"
+                refusals.append(Finding(rule, refusal_text(rule, len(urls), first_url)))
         new_requests, outlinks = _requests_and_links(links)
-        return GateResult(new_requests, (*findings, *refusals), listed, outlinks)
+        return GateResult(new_requests, (*findings, *refusals), list_digest, outlinks)
 
     def _fault_of_chain(
-        self, crawl_request: CrawlRequest, read: SourceReading, further: Sequence[str], listed: str | None
+        self,
+        crawl_request: CrawlRequest,
+        source_reading: SourceReading,
+        further_urls: Sequence[str],
+        list_digest: str | None,
     ) -> Finding | None:
-        """Return the finding about a chain of parts that is a loop or too long; None to request the *further* parts."""
-        is_known = crawl_request.part > 0 and listed in self._listed
-        if listed is not None:
-            self._listed.add(listed)
-        if further and crawl_request.part >= MOST_PARTS:
-            return Finding("source-limit", f"it goes on beyond {MOST_PARTS} parts; left out: {len(further)}")
-        if further and is_known:
+        """Return the finding about a chain of parts that is a loop or too long; None to request *further_urls*."""
+        is_known = crawl_request.part > 0 and list_digest in self._listed
+        if list_digest is not None:
+            self._listed.add(list_digest)
+        if further_urls and crawl_request.part >= MOST_PARTS:
+            return Finding("source-limit", f"it goes on beyond {MOST_PARTS} parts; left out: {len(further_urls)}")
+        if further_urls and is_known:
             return Finding("source-loop", "it repeats an earlier list, and is not read further")
-        is_chain = read.kind in (SourceKind.OAI, SourceKind.FEED)
-        if is_chain and any(url == crawl_request.url or url in self._further for url in further):
+        is_chain = source_reading.kind in (SourceKind.OAI, SourceKind.FEED)
+        if is_chain and any(url == crawl_request.url or url in self._further for url in further_urls):
             return Finding("source-loop", "it leads back to an earlier part, and is not read further")
-        self._further.update(further)
+        self._further.update(further_urls)
         return None
 
     def _is_dead_end(self, crawl_request: CrawlRequest) -> bool:
@@ -335,11 +344,11 @@ class Gate:
         """Return True if *url* may be a document, and the user wants it."""
         rules = self._rules
         try:
-            is_meant = (not rules.include or rules.include.is_found(url)) and not rules.exclude.is_found(url)
+            matches_patterns = (not rules.include or rules.include.is_found(url)) and not rules.exclude.is_found(url)
         except TimeoutError:
             self._undecided.append(url)
             return False
-        if not is_meant:
+        if not matches_patterns:
             return False
         return not is_no_document(url) and not _is_skipped(url)
 
@@ -391,7 +400,7 @@ def _file_name(url: str) -> str:
 def _requests_and_links(
     links: Iterable[_NewRequest | _RecordedLink],
 ) -> tuple[tuple[CrawlRequest, ...], tuple[Outlinks, ...]]:
-    """Return the requests in order without duplicates, compared in canonical form, and all links."""
+    """Return the requests in *links* in order, without duplicates by canonical form, and all links."""
     new_requests: dict[str, CrawlRequest] = {}
     keys: list[tuple[str, bytes]] = []
     for target in links:
@@ -440,8 +449,8 @@ class CrawlPlan:
 
         *options* are the settings of a crawl, by name.
         """
-        sent = {sendable(name) if "://" in name else name: kind for name, kind in named_kinds.items()}
-        return cls(urls=tuple(map(sendable, urls)), named_kinds=sent, **options)
+        sent_kinds = {sendable(name) if "://" in name else name: kind for name, kind in named_kinds.items()}
+        return cls(urls=tuple(map(sendable, urls)), named_kinds=sent_kinds, **options)
 
     def gate(self) -> Gate:
         """Return a new gate for the URLs that the crawl discovers."""

@@ -25,9 +25,9 @@ from extractors.model.urls import UrlParts, is_web_url, join_url, refresh_target
 
 #: Relations of Link headers that lead to documents (RFC 8288; signposting.org): items of a landing page, and metadata.
 #: ``cite-as`` is the page's persistent identifier, and leads back to it.
-_FOLLOWED = frozenset({"describedby", "item", "next", "prev"})
+_FOLLOWED_RELATIONS = frozenset({"describedby", "item", "next", "prev"})
 #: Names in a directive that address all crawlers, or this one.
-_US = frozenset({"arkaudit", "robots"})
+_OWN_NAMES = frozenset({"arkaudit", "robots"})
 
 _LINK = re.compile(r'<(?P<target>[^<>]*)>(?P<parameters>(?:[^,"<]|"(?:[^"\\]|\\.)*+"?)*+)')
 _PARAMETER = re.compile(r';\s*(?P<name>[a-z*]+)\s*=\s*(?:"(?P<quoted>(?:[^"\\]|\\.)*+)"|(?P<token>[^\s;,"]+))', re.I)
@@ -52,9 +52,9 @@ class LinkTarget:
     url: str
     """In the form for a request."""
     is_document: bool = False
-    """True if the page says that it is a document: an item, or a PDF that it cites or embeds."""
+    """True if the page marks the target as a document: an item, or a PDF that the page cites or embeds."""
     is_part: bool = False
-    """True if it is part or continuation of the page: a frame or a refresh."""
+    """True if the target is part or continuation of the page: a frame or a refresh."""
     is_nofollow: bool = False
 
 
@@ -69,19 +69,21 @@ def page_targets(reading: Reading, *, url: str, headers: Headers) -> list[LinkTa
     targets: dict[str, LinkTarget] = {}
     for link, parameters in chain.from_iterable(map(header_links, headers.link)):
         relations = set(parameters.get("rel", "").lower().split())
-        if relations & _FOLLOWED and (there := absolute(url, link)) is not None:
-            targets.setdefault(there, LinkTarget(there, is_document="item" in relations))
+        if relations & _FOLLOWED_RELATIONS and (target_url := absolute(url, link)) is not None:
+            targets.setdefault(target_url, LinkTarget(target_url, is_document="item" in relations))
     for refresh in filter(None, map(refresh_target, headers.refresh)):
-        if (there := absolute(url, refresh)) is not None:
-            targets.setdefault(there, LinkTarget(there, is_part=True))
+        if (target_url := absolute(url, refresh)) is not None:
+            targets.setdefault(target_url, LinkTarget(target_url, is_part=True))
     base = absolute(url, reading.base or "") or url
-    site = join_url(base, "/") or base
-    documents, parts, unfollowed = map(set, (reading.documents, reading.parts, reading.unfollowed))
+    site_url = join_url(base, "/") or base
+    document_links, part_links, nofollow_links = map(set, (reading.documents, reading.parts, reading.unfollowed))
     for link in reading.links:
         # The pages of a site share most paths in links, which need not be joined for each page.
-        there = absolute(site if link[:1] == "/" and link[1:2].isalnum() else base, link)
-        if there is not None and there not in targets:
-            targets[there] = LinkTarget(there, link in documents, link in parts, link in unfollowed)
+        target_url = absolute(site_url if link[:1] == "/" and link[1:2].isalnum() else base, link)
+        if target_url is not None and target_url not in targets:
+            targets[target_url] = LinkTarget(
+                target_url, link in document_links, link in part_links, link in nofollow_links
+            )
     return list(targets.values())
 
 
@@ -110,14 +112,14 @@ def absolute_urls(base: str, links: Iterable[str]) -> dict[str, None]:
 
 
 def directive_source(directive: str, reading: Reading, headers: Headers) -> str | None:
-    """Return where a page states *directive*, such as ``nofollow``: ``meta robots``, ``X-Robots-Tag`` or None."""
+    """Return the source of *directive* (such as ``nofollow``) for a page: ``meta robots``, ``X-Robots-Tag`` or None."""
     directives = {directive, "none"}
     if any(set(_words(robot)) & directives for robot in reading.robots):
         return "meta robots"
     for header in headers.x_robots_tag:
         agent = _AGENT.match(header)
         is_addressed = agent is not None and agent["agent"].lower() not in _VALUED
-        if agent is not None and is_addressed and agent["agent"].lower() not in _US:
+        if agent is not None and is_addressed and agent["agent"].lower() not in _OWN_NAMES:
             continue
         if set(_words(agent["rest"] if agent is not None and is_addressed else header)) & directives:
             return "X-Robots-Tag"
@@ -168,13 +170,13 @@ WORDS = {
 }
 
 
-def refusal_text(rule: Rule, count: int, first: str) -> str:
-    """Return the text of the finding about refused links.
+def refusal_text(rule: Rule, count: int, first_url: str) -> str:
+    """Return the text of the finding about *count* links that *rule* refused.
 
     >>> refusal_text(Rule.REPEATED_PATH, 3, "https://a.example/x/x/x")
     'links not followed: 3, the first https://a.example/x/x/x: its path repeats itself'
     """
-    return f"links not followed: {count}, the first {first}: {WORDS[rule]}"
+    return f"links not followed: {count}, the first {first_url}: {WORDS[rule]}"
 
 
 MOST_CHARS = 4096
@@ -223,18 +225,18 @@ class Traps:
         return Rule.COMBINATIONS if parts.query and self._is_one_too_many(parts) else None
 
     def _is_one_too_many(self, parts: UrlParts) -> bool:
-        """Return True if a URL with these parts would be one combination of parameters, or one query, too many."""
+        """Return True if the parameters or the query of a URL exceed the limits for its path."""
         names = parameters_of(parts.query)
         if any(names.count(name) > MOST_REPEATED for name in names):
             return True
         queries = self._queries.get((parts.netloc, parts.path), {})
-        asked = queries.get(names)
-        if asked is None:
+        accepted_queries = queries.get(names)
+        if accepted_queries is None:
             return len(queries) >= MOST_NAME_SETS
-        most = MOST_VALUES
+        query_limit = MOST_VALUES
         if len(names) > 1:
-            most = MOST_COMBINED if len(queries) >= COMBINING else MOST_QUERIES
-        return len(asked) >= most and hash(parts.query) not in asked
+            query_limit = MOST_COMBINED if len(queries) >= COMBINING else MOST_QUERIES
+        return len(accepted_queries) >= query_limit and hash(parts.query) not in accepted_queries
 
     def remember(self, url: str) -> None:
         """Count *url*, which is going to be requested."""
@@ -245,7 +247,7 @@ class Traps:
 
 
 def repeats_itself(steps: list[str]) -> bool:
-    """Return True if steps of a path repeat three times in a row, or one word occurs five times.
+    """Return True if *steps* of a path repeat three times in a row, or a step with a word occurs five times.
 
     >>> repeats_itself("/a/news/item/news/item/news/item".split("/")), repeats_itself("/00/00/00/01/x.pdf".split("/"))
     (True, False)
@@ -257,11 +259,11 @@ def repeats_itself(steps: list[str]) -> bool:
         return True
     for length in range(1, len(steps) // 3 + 1):
         for start in range(len(steps) - 3 * length + 1):
-            piece = steps[start : start + length]
-            is_worded = any(_WORD.search(step) for step in piece)
+            group = steps[start : start + length]
+            is_worded = any(_WORD.search(step) for step in group)
             if (
                 is_worded
-                and piece
+                and group
                 == steps[start + length : start + 2 * length]
                 == steps[start + 2 * length : start + 3 * length]
             ):
@@ -270,7 +272,7 @@ def repeats_itself(steps: list[str]) -> bool:
 
 
 def parameters_of(query: str) -> tuple[str, ...]:
-    """Return the names of parameters with a value, sorted, with repetitions; without paging and ordering.
+    """Return the names of parameters with a value, sorted, with repetitions; without those of paging and ordering.
 
     >>> parameters_of("f[0]=subject:maps&f[1]=year:1784&sort_by=title&page=3")
     ('f[]', 'f[]')
@@ -281,8 +283,8 @@ def parameters_of(query: str) -> tuple[str, ...]:
     )
 
 
-def turns_page(url: str, to: str) -> bool:
-    """Return True if *to* is another page of the list at *url*.
+def turns_page(url: str, next_url: str) -> bool:
+    """Return True if *next_url* is another page of the list at *url*.
 
     >>> turns_page("http://a.example/browse?c=5", "http://a.example/browse?c=5&page=2")
     True
@@ -291,20 +293,23 @@ def turns_page(url: str, to: str) -> bool:
     >>> turns_page("http://a.example/browse?c=5", "http://a.example/browse?c=6&page=2")
     False
     """
-    here, there = split_url(url), split_url(to)
-    if here.netloc.lower() != there.netloc.lower() or url == to:
+    url_parts, next_parts = split_url(url), split_url(next_url)
+    if url_parts.netloc.lower() != next_parts.netloc.lower() or url == next_url:
         return False
-    paths = [_PAGE_IN_PATH.sub("", parts.path).rstrip("/") for parts in (here, there)]
+    paths = [_PAGE_IN_PATH.sub("", parts.path).rstrip("/") for parts in (url_parts, next_parts)]
     if paths[0] != paths[1]:
         return False
-    lists = [{pair for pair in _parameters(parts.query) if pair[0].lower() not in _PAGING} for parts in (here, there)]
-    return lists[0] == lists[1] and (_page_of(here) != _page_of(there))
+    list_parameters = [
+        {pair for pair in _parameters(parts.query) if pair[0].lower() not in _PAGING}
+        for parts in (url_parts, next_parts)
+    ]
+    return list_parameters[0] == list_parameters[1] and (_page_of(url_parts) != _page_of(next_parts))
 
 
 def _page_of(parts: UrlParts) -> tuple[object, ...]:
-    in_path = _PAGE_IN_PATH.search(parts.path)
-    in_query = (pair for pair in _parameters(parts.query) if pair[0].lower() in _PAGING)
-    return (in_path[0] if in_path else "", *in_query)
+    path_match = _PAGE_IN_PATH.search(parts.path)
+    query_pairs = (pair for pair in _parameters(parts.query) if pair[0].lower() in _PAGING)
+    return (path_match[0] if path_match else "", *query_pairs)
 
 
 def _parameters(query: str) -> Iterator[tuple[str, str]]:

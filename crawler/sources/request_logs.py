@@ -61,7 +61,7 @@ class Request:
 
 
 def request_in(line: bytes) -> Request | None:
-    r"""Return the request in a line, or None if no format matches.
+    r"""Return the request in a log's *line* (common, combined or Caddy's JSON format), or None.
 
     >>> request_in(b'192.0.2.7 - - [10/Oct/2026:13:55:36 +0000] "GET /ark:/12148/x5 HTTP/1.1" 404 9 "http://a.example/"')
     Request(path='/ark:/12148/x5', status=404, referer='http://a.example/')
@@ -89,7 +89,7 @@ def _unescape(value: bytes) -> str:
 
 @lru_cache(maxsize=2**14)
 def requested_ark(path: str, resolver: str) -> CitedMention | None:
-    """Return the ARK in the *path* of a request to *resolver*, with the URL for it there.
+    """Return the ARK in the *path* of a request to *resolver*, with the URL that requests it; None without an ARK.
 
     >>> requested_ark("/ark:/12148/x5", "https://a.example/").request_url
     'https://a.example/ark:/12148/x5'
@@ -97,11 +97,11 @@ def requested_ark(path: str, resolver: str) -> CitedMention | None:
     origin = "" if resolver == GLOBAL_RESOLVER else origin_of(resolver)
     for mention in scan(Block(origin + path, Role.LINK_TARGET), Evidence()):
         if isinstance(mention, Mention):
-            written = mention.as_written.removeprefix(origin)
+            ark_text = mention.as_written.removeprefix(origin)
             mention = replace(
                 mention,
-                as_written=written,
-                spans=((0, len(written)),),
+                as_written=ark_text,
+                spans=((0, len(ark_text)),),
                 context="",
                 confidence=Confidence.CERTAIN,  # the request itself is the evidence
                 reason=Reason.VISITOR_REQUEST,
@@ -111,8 +111,10 @@ def requested_ark(path: str, resolver: str) -> CitedMention | None:
     return None
 
 
-def citing_page(referer: str, asked: str) -> str | None:
-    """Return the page of a Referer on the site of *asked*, without query and parameters; on other sites the origin.
+def citing_page(referer: str, asked_url: str) -> str | None:
+    """Return the URL of a Referer without query and parameters, or its origin if not on the site of *asked_url*.
+
+    None if the host of the Referer is not a name with a dot.
 
     >>> citing_page("https://anna:pw@www.ours.example/3;v=1?token=secret#top", "https://ark.ours.example")
     'https://www.ours.example/3'
@@ -123,7 +125,7 @@ def citing_page(referer: str, asked: str) -> str | None:
     if not is_web_url(url) or not _NAME.fullmatch(host_name_of(url)):
         return None
     path = split_url(url).path.partition(";")[0] or "/"
-    return origin_of(url) + (path if site_of(url) == site_of(asked) else "")
+    return origin_of(url) + (path if site_of(url) == site_of(asked_url) else "")
 
 
 #: The largest length of a line in bytes; servers reject longer requests.
@@ -145,41 +147,43 @@ class RequestLogs:
 
     def read_log(self, path: Path, name: str) -> None:
         """Read a log, compressed if its name ends with ``.gz``; faults become findings. Never raises."""
-        read = odd = 0
+        line_count = odd_count = 0
         findings: list[Finding] = []
         try:
             with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
                 while line := file.readline(MOST_LINE_BYTES):
                     request = request_in(line.rstrip(b"\r\n"))
                     if request is None:
-                        odd += 1
+                        odd_count += 1
                     else:
-                        read += 1
+                        line_count += 1
                         self.add(request, name)
         except (OSError, EOFError, zlib.error) as problem:
-            findings.append(Finding("unreadable-part" if read else "unreadable", str(problem)))
-        if odd:
-            findings.append(Finding("odd-lines", f"lines in no known format (common, combined, Caddy's JSON): {odd}"))
-        outcome = DocumentOutcome.READ if read or not findings else DocumentOutcome.UNREADABLE
+            findings.append(Finding("unreadable-part" if line_count else "unreadable", str(problem)))
+        if odd_count:
+            findings.append(
+                Finding("odd-lines", f"lines in no known format (common, combined, Caddy's JSON): {odd_count}")
+            )
+        outcome = DocumentOutcome.READ if line_count or not findings else DocumentOutcome.UNREADABLE
         self.logs[name] = DocumentRecord(name, None, now(), outcome, findings=tuple(findings))
 
     def add(self, request: Request, log: str) -> None:
-        """Count a request, unless it asks for no ARK or is one too many."""
-        cited = requested_ark(request.path, self.resolver)
-        if cited is None:
+        """Count a request for an ARK in the log named *log*, unless `MOST_DISTINCT` requests are counted."""
+        cited_mention = requested_ark(request.path, self.resolver)
+        if cited_mention is None:
             return
-        key = (citing_page(request.referer, cited.request_url) or log, cited, request.status)
+        key = (citing_page(request.referer, cited_mention.request_url) or log, cited_mention, request.status)
         if key in self._counts or len(self._counts) < MOST_DISTINCT:
             self._counts[key] += 1
 
     def records(self) -> list[DocumentRecord]:
-        """Return the logs and the citing pages, as documents with their citations."""
+        """Return documents with their citations: the logs, and the pages in Referers."""
         records = dict(self.logs)
         mentions: defaultdict[str, list[CitedMention]] = defaultdict(list)
         citations: defaultdict[str, dict[str, int]] = defaultdict(dict)
-        for (document, cited, status), count in self._counts.items():
-            number = citations[document].setdefault(cited.request_url, len(citations[document]) + 1)
-            mention = replace(cited.mention, citation=number)
-            mentions[document].append(replace(cited, mention=mention, requests=LoggedRequests(count, status)))
+        for (document, cited_mention, status), count in self._counts.items():
+            number = citations[document].setdefault(cited_mention.request_url, len(citations[document]) + 1)
+            mention = replace(cited_mention.mention, citation=number)
+            mentions[document].append(replace(cited_mention, mention=mention, requests=LoggedRequests(count, status)))
             records.setdefault(document, DocumentRecord(document, None, now(), DocumentOutcome.REFERER))
         return [replace(record, mentions=tuple(mentions[name])) for name, record in records.items()]

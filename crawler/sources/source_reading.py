@@ -57,31 +57,31 @@ def read_iiif(data: bytes, *, url: str) -> SourceReading | None:
     if kind not in ("Collection", "Manifest"):
         return None
     members = list(_listed_members(resource)) if kind == "Collection" else []
-    further, listed = (
-        absolute_urls(url, (address for of_kind, address in members if of_kind == wanted))
-        for wanted in ("Collection", "Manifest")
+    collection_urls, manifest_urls = (
+        absolute_urls(url, (address for member_kind, address in members if member_kind == wanted_kind))
+        for wanted_kind in ("Collection", "Manifest")
     )
-    items = [*(listed | absolute_urls(url, _about(resource)))]
+    items = [*(manifest_urls | absolute_urls(url, _about(resource)))]
     findings = []
     if len(items) > MOST_ITEMS:
         findings.append(Finding("source-limit", f"only the first {MOST_ITEMS} of {len(items)} manifests are asked for"))
-    if kind == "Collection" and not items and not further:
+    if kind == "Collection" and not items and not collection_urls:
         findings.append(Finding("empty-source", "this collection lists nothing"))
     return SourceReading(
-        SourceKind.IIIF, tuple(map(ListedItem, items[:MOST_ITEMS])), tuple(further), findings=tuple(findings)
+        SourceKind.IIIF, tuple(map(ListedItem, items[:MOST_ITEMS])), tuple(collection_urls), findings=tuple(findings)
     )
 
 
 def _listed_members(collection: dict[str, Any]) -> Iterator[tuple[str | None, str]]:
-    """Yield the kinds and addresses of the members at all levels, then those of further pages of the list."""
+    """Yield the types and URLs of the members at all levels, then those of further pages of the list."""
     pending = [collection]
     while pending:
-        within = pending.pop(0)
+        parent = pending.pop(0)
         for key in _MEMBERS:
-            for member in _as_list(within.get(key)):
-                of_kind = _kind(member) if isinstance(member, dict) else ""
-                yield of_kind or _KIND_OF_KEY.get(key), _id(member)
-                if of_kind == "Collection" and any(key in member for key in _MEMBERS):
+            for member in _as_list(parent.get(key)):
+                member_kind = _kind(member) if isinstance(member, dict) else ""
+                yield member_kind or _KIND_OF_KEY.get(key), _id(member)
+                if member_kind == "Collection" and any(key in member for key in _MEMBERS):
                     pending.append(member)  # embedded
     yield from (("Collection", _id(page)) for key in ("first", "next") for page in _as_list(collection.get(key)))
 
@@ -106,13 +106,13 @@ def _as_list(value: Any) -> list[Any]:
 
 
 def _id(value: Any) -> str:
-    """Return the address of an object, or the value itself if it is a text; otherwise an empty string."""
+    """Return the id of a JSON object, or *value* itself if it is a text; otherwise an empty text."""
     address = value.get("id") or value.get("@id") if isinstance(value, dict) else value
     return address if isinstance(address, str) else ""
 
 
 def _kind(value: dict[str, Any]) -> str:
-    """Return the type without the prefix of version 2: ``Collection``, ``Manifest`` …"""
+    """Return the type of a JSON object, such as ``Manifest``, without the prefix of version 2 (``sc:``)."""
     type_name = value.get("type") or value.get("@type")
     return type_name.removeprefix("sc:") if isinstance(type_name, str) else ""
 
@@ -139,22 +139,22 @@ def is_list(data: bytes) -> bool:
 
 
 def read_list(data: bytes, *, url: str, is_ordered: bool = False) -> SourceReading:
-    """Return the URLs of a list. With *is_ordered*, the user named it as a list, so its ARKs are fetched, too.
+    """Return the URLs of a list at *url*. With *is_ordered*, the user named *data* as a list: ARKs are fetched too.
 
     >>> read = read_list(b"http://a.example/x\\nhttps://n2t.net/ark:/12148/btv1b8", url="urls.txt")
     >>> [item.url for item in read.items]
     ['http://a.example/x']
     """
-    lines = dict.fromkeys(line for line in _lines(data) if _URL.match(line) and _LINE.fullmatch(line))
-    urls = absolute_urls(url, (line for line in lines if is_ordered or not any(find_arks(line))))
-    odd = sum(1 for line in _lines(data) if not _LINE.fullmatch(line))
-    findings = (Finding("odd-lines", f"lines that are neither a URL nor an ARK: {odd}"),) if odd else ()
+    url_lines = dict.fromkeys(line for line in _lines(data) if _URL.match(line) and _LINE.fullmatch(line))
+    urls = absolute_urls(url, (line for line in url_lines if is_ordered or not any(find_arks(line))))
+    odd_count = sum(1 for line in _lines(data) if not _LINE.fullmatch(line))
+    findings = (Finding("odd-lines", f"lines that are neither a URL nor an ARK: {odd_count}"),) if odd_count else ()
     return SourceReading(SourceKind.LIST, tuple(map(ListedItem, urls)), findings=findings)
 
 
 def _lines(data: bytes) -> Iterator[str]:
-    stripped = (line.strip() for line in decode(data).text.splitlines())
-    return (line for line in stripped if line and not line.startswith("#"))
+    stripped_lines = (line.strip() for line in decode(data).text.splitlines())
+    return (line for line in stripped_lines if line and not line.startswith("#"))
 
 
 #: The largest size of a decompressed source; sitemaps have at most 50 MiB (sitemaps.org).
@@ -202,30 +202,30 @@ def read_source(
         return None
     data = decompress(data)
     kind = SourceKind.LIST if named_kind is SourceKind.LIST else source_kind(data)
-    read: SourceReading | None
+    source_reading: SourceReading | None
     try:
         match kind:
             case SourceKind.SITEMAP:
-                read = read_sitemap(data, url=url)
+                source_reading = read_sitemap(data, url=url)
             case SourceKind.OAI:
-                read = read_oai(data, url=url, selection=selection) if harvests else None
+                source_reading = read_oai(data, url=url, selection=selection) if harvests else None
             case SourceKind.FEED:
-                read = read_feed(data, url=url)
+                source_reading = read_feed(data, url=url)
             case SourceKind.IIIF:
-                read = read_iiif(data, url=url)
+                source_reading = read_iiif(data, url=url)
             case SourceKind.LIST:
-                read = read_list(data, url=url, is_ordered=named_kind is SourceKind.LIST)
+                source_reading = read_list(data, url=url, is_ordered=named_kind is SourceKind.LIST)
             case _:
-                read = None
+                source_reading = None
     except MemoryError:  # a fault of this process, not of the document
         raise
     except Exception as error:
         fault = Finding("unreadable-source", f"its reader failed: {type(error).__name__}")
         return SourceReading(kind or SourceKind.PAGE, findings=(fault,), is_faulty=True)
-    if read is None and named_kind is not None:
+    if source_reading is None and named_kind is not None:
         fault = Finding("not-a-source", f"it was given as a source ({named_kind}), but is not one")
         return SourceReading(named_kind, findings=(fault,), is_faulty=True)
-    return read
+    return source_reading
 
 
 def decompress(data: bytes) -> bytes:
@@ -292,12 +292,15 @@ Key = bytes
 ReadLinks = Callable[[Sequence[Key]], Mapping[Key, Sequence[Outlinks]]]
 
 
-def finders(seeds: Iterable[Key], documents: Mapping[Key, Key | None], links_of: ReadLinks) -> dict[Key, str | None]:
-    """Return the finder of each document: the linking document with the fewest links from a seed.
+def finders(
+    seeds: Iterable[Key], redirect_targets: Mapping[Key, Key | None], links_of: ReadLinks
+) -> dict[Key, str | None]:
+    """Return, by key, the finder of each document: `found_on` of the link on the shortest path from a seed.
 
     Of several, the first in the order of discovery counts: seeds as given, then the targets of links in their order.
-    Redirects are no steps: *documents* has the key of each redirect's target, which counts as found where the first
-    redirecting document was. Seeds have no finder (None). Documents without a path from a seed are left out.
+    Redirects are no steps: *redirect_targets* has, for each document, the key of the document that it redirects to, or
+    None. A target has the finder of the first redirecting document. Seeds have no finder (None). Documents without a
+    path from a seed are left out.
 
     >>> from crawler.model.crawl_requests import document_key as key
     >>> home, near, far = map(key, ("home", "near", "far"))
@@ -311,10 +314,10 @@ def finders(seeds: Iterable[Key], documents: Mapping[Key, Key | None], links_of:
     queue: deque[Key] = deque()
 
     def find(key: Key | None, finder: str | None) -> None:
-        while key is not None and key in documents and key not in finder_of:
+        while key is not None and key in redirect_targets and key not in finder_of:
             finder_of[key] = finder
             queue.append(key)
-            key = documents[key]
+            key = redirect_targets[key]
 
     for seed in seeds:
         find(seed, None)

@@ -93,7 +93,7 @@ def _with_ampersands(data: bytes) -> bytes:
 
 
 def local_name(element: Element) -> str:
-    """Return the name of an element without its namespace; empty for comments and the like."""
+    """Return the name of an element without its namespace; empty for comments and processing instructions."""
     return element.tag.rpartition("}")[2] if isinstance(element.tag, str) else ""
 
 
@@ -146,7 +146,7 @@ class Selection:
 
 
 def harvest_url(url: str, selection: Selection) -> str:
-    """Return the first request of a harvest at *url*; a URL that already requests records stays unchanged.
+    """Return the URL of the first request of a harvest at *url*; a URL that requests records is returned unchanged.
 
     >>> harvest_url("https://a.example/oai?verb=Identify", Selection(set="maps", since="2020-01-01"))
     'https://a.example/oai?verb=ListRecords&metadataPrefix=oai_dc&set=maps&from=2020-01-01'
@@ -159,7 +159,7 @@ def harvest_url(url: str, selection: Selection) -> str:
 
 
 def next_url(url: str, token: str) -> str:
-    """Return the request for the answer after that of *url*; the token, exactly as given, is its only argument.
+    """Return the URL of the request after that of *url*; the resumption *token*, as received, is its only argument.
 
     >>> next_url("https://a.example/oai?verb=ListRecords&metadataPrefix=oai_dc", "a/b +=&c")
     'https://a.example/oai?verb=ListRecords&resumptionToken=a%2Fb%20%2B%3D%26c'
@@ -168,14 +168,14 @@ def next_url(url: str, token: str) -> str:
 
 
 def read_oai(data: bytes, *, url: str, selection: Selection) -> SourceReading:
-    """Return the content of an answer of the repository at *url*: records are documents, further parts are links."""
+    """Return the records of an OAI-PMH answer from *url*, and the URL of the next part, if any."""
     if _argument(url, "verb").lower() not in _RECORD_VERBS:  # an error or an introduction: the harvest begins now
         return SourceReading(SourceKind.OAI, further=(harvest_url(url, selection),), is_document=False)
     harvest = _Harvest()
     for element in elements(data, _RECORD, _ERROR, _TOKEN):
         if element.tag == _ERROR:
-            code, words = element.get("code") or "an error without a code", " ".join(text_of(element).split())
-            harvest.faults.append(Finding("oai-error", f"{code}: {words[:500]}" if words else code))
+            code, message = element.get("code") or "an error without a code", " ".join(text_of(element).split())
+            harvest.faults.append(Finding("oai-error", f"{code}: {message[:500]}" if message else code))
         elif element.tag == _TOKEN:
             harvest.token = text_of(element)
         else:
@@ -200,7 +200,7 @@ def read_oai(data: bytes, *, url: str, selection: Selection) -> SourceReading:
 
 @dataclass(slots=True)
 class _Harvest:
-    """The content of an answer that has been read so far."""
+    """The content of an OAI-PMH answer, as far as read."""
 
     records: list[ListedRecord] = field(default_factory=list)
     items: list[ListedItem] = field(default_factory=list)
@@ -240,7 +240,7 @@ class _Harvest:
 
 
 def _metadata_urls(metadata: Element) -> Iterator[tuple[str, bool]]:
-    """Yield the URLs in the metadata of a record, in any format, each with True if it is the object's own address."""
+    """Yield the URLs in the metadata of a record, in any format, with True for the object's own address."""
     for element in metadata.iter("*"):
         name = local_name(element).lower()
         parent = element.getparent()
@@ -261,11 +261,11 @@ def _argument(url: str, name: str) -> str:
 
 
 def _with_arguments(url: str, arguments: dict[str, str]) -> str:
-    """Return *url* with these arguments of the protocol in place of its own; other parameters stay."""
-    before, _, query = url.partition("#")[0].partition("?")
-    others = [pair for pair in query.split("&") if pair and pair.partition("=")[0].lower() not in _ARGUMENTS]
-    own = [f"{name}={quote(value, safe='')}" for name, value in arguments.items()]
-    return f"{before}?{'&'.join([*others, *own])}"
+    """Return *url* with *arguments* in place of its arguments of OAI-PMH; other parameters stay."""
+    base, _, query = url.partition("#")[0].partition("?")
+    other_parameters = [pair for pair in query.split("&") if pair and pair.partition("=")[0].lower() not in _ARGUMENTS]
+    encoded_arguments = [f"{name}={quote(value, safe='')}" for name, value in arguments.items()]
+    return f"{base}?{'&'.join([*other_parameters, *encoded_arguments])}"
 
 
 # -- links of Atom and RSS feeds
@@ -293,9 +293,9 @@ def read_feed(data: bytes, *, url: str) -> SourceReading:
 
 
 def _entry_targets(entry: Element) -> Iterator[tuple[Element, str]]:
-    """Yield the links of an entry; its permanent id only if it has none."""
+    """Yield the link elements of an entry with their targets; its permanent id only if it has no link."""
     has_link = False
-    permanent: Element | None = None
+    permanent_id: Element | None = None
     for child in entry:
         name = local_name(child)
         if name == "link" and child.get("href"):  # Atom
@@ -310,13 +310,13 @@ def _entry_targets(entry: Element) -> Iterator[tuple[Element, str]]:
         elif name == "content" and child.get("src"):
             yield child, child.get("src")
         elif name == "guid" and child.get("isPermaLink", "true").strip().lower() == "true":
-            permanent = child
-    if permanent is not None and not has_link:
-        yield permanent, text_of(permanent)
+            permanent_id = child
+    if permanent_id is not None and not has_link:
+        yield permanent_id, text_of(permanent_id)
 
 
 def _further_targets(data: bytes) -> Iterator[tuple[Element, str]]:
-    """Yield the links of the feed itself to further parts, not those of its entries."""
+    """Yield the link elements of the feed itself to further parts, with their targets, without those of entries."""
     for link in elements(data, "{*}link"):
         parent = link.getparent()
         is_own = parent is not None and local_name(parent) in ("feed", "channel", "rss")
@@ -349,21 +349,21 @@ def read_sitemap(data: bytes, *, url: str) -> SourceReading:
     """
     pages: dict[str, None] = {}
     sitemaps: dict[str, None] = {}
-    left_out = 0
+    left_out_count = 0
     for entry in elements(data, "{*}url", "{*}sitemap"):
         location = entry.find("{*}loc")
         address = absolute(url, text_of(location)) if location is not None else None
         if address is None:
             continue
         if len(pages) + len(sitemaps) >= MOST_ENTRIES:
-            left_out += 1
+            left_out_count += 1
         elif local_name(entry) == "sitemap":
             sitemaps[address] = None
         else:
             pages[address] = None
     findings = []
-    if left_out:
-        findings.append(Finding("source-limit", f"a sitemap lists {MOST_ENTRIES} at most; left out: {left_out}"))
+    if left_out_count:
+        findings.append(Finding("source-limit", f"a sitemap lists {MOST_ENTRIES} at most; left out: {left_out_count}"))
     if not pages and not sitemaps:
         findings.append(Finding("empty-source", "this sitemap lists nothing"))
     return SourceReading(

@@ -419,7 +419,7 @@ class DocumentsSpider(AuditSpider):
         if not crawl_request.is_seed or crawl_request.source is not None or not self._plan.sitemaps:
             return ()
         robots = join_url(url, "/robots.txt") or url
-        return self._gate.sitemaps(self._sitemaps.get(canonical_form(robots), ()), robots=robots)
+        return self._gate.sitemaps(self._sitemaps.get(canonical_form(robots), ()), robots_url=robots)
 
     def _robots_read(self, robotparser: Any, request: Request) -> None:
         named = getattr(getattr(robotparser, "rp", None), "sitemaps", ())
