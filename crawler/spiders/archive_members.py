@@ -22,16 +22,16 @@ class MemberExtraction:
 
     name: str
     url: str | None
-    """Its address on the web, for a member of a web archive."""
+    """The URL of a member of a web archive; None for other members."""
     size: int
     sha256: str
     extraction: Extraction
     resolvers: tuple[str | None, ...]
-    """The resolver of each mention's page, if a relative link refers to it."""
+    """For each mention, the resolver of its page if the mention is a relative link, otherwise None."""
 
     @classmethod
     def from_member(cls, member: ArchiveMember, extraction: Extraction, page_url: str | None) -> MemberExtraction:
-        """Return the extraction of *member*, which is, or was, at *page_url* on the web."""
+        """Return the extraction of *member*, whose URL is, or was, *page_url* (None for a file)."""
         resolvers: Iterable[str | None] = (None,) * len(extraction.mentions)
         if page_url is not None:
             resolvers = relative_resolvers(extraction.mentions, extraction.reading, page_url)
@@ -40,16 +40,18 @@ class MemberExtraction:
 
 
 def member_extraction(
-    part: ArchiveMember | Finding, extraction: Extraction | None, *, own: str, page_url: str | None
+    part: ArchiveMember | Finding, extraction: Extraction | None, *, own_name: str, page_url: str | None
 ) -> MemberExtraction | Finding:
-    """Return the *extraction* of *part*, or *part* itself if it is a finding; a member named *own* is at *page_url*.
+    """Return the *extraction* of *part*, or *part* itself if it is a finding.
+
+    The member named *own_name* is the fetched document itself, whose URL is *page_url*.
 
     Texts, and links that are not followed, are left out, to keep the transfer between processes small.
     """
     if isinstance(part, Finding):
         return part
     assert extraction is not None
-    is_page = part.name == own and page_url is not None
+    is_page = part.name == own_name and page_url is not None
     member = MemberExtraction.from_member(part, extraction, page_url if is_page else part.url)
-    kept = replace(extraction.reading, blocks=(), links=extraction.reading.links if is_page else ())
-    return replace(member, extraction=replace(extraction, reading=kept))
+    transferred_reading = replace(extraction.reading, blocks=(), links=extraction.reading.links if is_page else ())
+    return replace(member, extraction=replace(extraction, reading=transferred_reading))

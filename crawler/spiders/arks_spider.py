@@ -49,9 +49,9 @@ logger = logging.getLogger(__name__)
 
 
 async def observe(
-    ask: QuestionToSend, request: Request, response: Response | None, reader: AnswerReader
+    question: QuestionToSend, request: Request, response: Response | None, reader: AnswerReader
 ) -> Observation:
-    """Return the observation of an *ask*: the chain that *request* ended, and the content of its last answer.
+    """Return the answer to *question*: the chain that *request* ended, and the content of *response*, if any.
 
     An answer that *reader* could not read within its limits counts as not read.
     """
@@ -59,25 +59,25 @@ async def observe(
     body = b"" if response is None else response.body
     flags = () if response is None else response.flags
     content_type = hops[-1].headers.get("Content-Type") if hops else None
-    ark = ask.ark
+    ark = question.ark
     with suppress(NotAnArk):  # a control has its own ARK
-        ark = Ark.parse(ask.url.partition("?")[0])
+        ark = Ark.parse(question.url.partition("?")[0])
     host = authority_of(request.url)
     answer = await reader.read(body, content_type, ark, host=host)
     # The reasons for an incomplete body, except that enough of it was read.
-    lacks = () if STOPPED in flags else body_faults(flags, len(body))
+    missing_parts = () if STOPPED in flags else body_faults(flags, len(body))
     is_complete = response is not None and INCOMPLETE.isdisjoint(flags)
     titles = (answer.title or "", *answer.facts.headings)
     is_page = is_complete and answer.text is not None and hops[-1].status in SUCCESSES
     observation = Observation(
-        ark=ask.ark,
-        request_url=ask.request_url,
-        question=ask.question,
-        asked_url=ask.url,
+        ark=question.ark,
+        request_url=question.request_url,
+        question=question.question,
+        asked_url=question.url,
         hops=hops,
         end=end,
         detail=detail,
-        attempt=ask.attempt,
+        attempt=question.attempt,
         media_type=answer.media_type,
         title=answer.title,
         text=answer.text,
@@ -88,7 +88,7 @@ async def observe(
         similarity=answer.similarity,
         page_digest=page_digest(titles, answer.text or "", answer.references, hops[-1].url, ark) if is_page else None,
         facts=answer.facts,
-        remarks=tuple(f"not the whole answer: {lack.detail}" for lack in lacks),
+        remarks=tuple(f"not the whole answer: {missing_part.detail}" for missing_part in missing_parts),
     )
     if answer.fault is not None and end is ChainEnd.ANSWERED:
         return observation.unread(answer.fault)
@@ -119,22 +119,22 @@ class Replay:
         return _key(observation) in self._asked
 
     def take(self, observation: Observation) -> QuestionToSend | None:
-        """Return the question that *observation* answers, or None if it was not asked, or not yet."""
-        ask = self._asked.pop(_key(observation), None)
-        if ask is None:
+        """Return the question that *observation* answers, or None if that question was not asked, or not yet."""
+        question = self._asked.pop(_key(observation), None)
+        if question is None:
             self._early[_key(observation)] = None
-        return ask
+        return question
 
     def answers_to_find(self) -> list[Key]:
-        """Return the questions that were asked after their answers came; these must be loaded again."""
+        """Return the keys of answers that `take` got before their questions were expected: load them again."""
         return [key for key in self._asked if key in self._early]
 
     def open(self, *, now: datetime) -> Iterator[tuple[QuestionToSend, float]]:
-        """Return the questions without an answer, in order, with the seconds that they must still wait."""
-        for ask in self._asked.values():
-            since = ask.after.at if ask.wait_s and ask.after is not None else ""
-            passed_s = (now - datetime.fromisoformat(since)).total_seconds() if since else 0.0
-            yield ask, ask.wait_s - passed_s
+        """Yield the questions without an answer, in order, with the seconds until they may be sent."""
+        for question in self._asked.values():
+            answered_at = question.after.at if question.wait_s and question.after is not None else ""
+            passed_s = (now - datetime.fromisoformat(answered_at)).total_seconds() if answered_at else 0.0
+            yield question, question.wait_s - passed_s
 
 
 def _key(observation: Observation) -> Key:
@@ -190,18 +190,18 @@ class ArksSpider(AuditSpider):
         """Begin a check of the ARKs and URLs in ``arks``, separated by blanks or commas, or in the lines of the file
         ``arks_from``.
         """
-        others = dict(given)
-        named = words_of(str(others.pop("arks", "")))
-        if "arks_from" in others:
-            named += Path(str(others.pop("arks_from"))).read_text("utf-8").splitlines()
+        other_arguments = dict(given)
+        texts = words_of(str(other_arguments.pop("arks", "")))
+        if "arks_from" in other_arguments:
+            texts += Path(str(other_arguments.pop("arks_from"))).read_text("utf-8").splitlines()
         resolver = crawler.settings.get("ARKAUDIT_RESOLVER")
-        targets, faults = targets_in(filter(None, map(str.strip, named)), resolver=resolver)
+        targets, faults = targets_in(filter(None, map(str.strip, texts)), resolver=resolver)
         for fault in faults:
             logger.warning(fault)
         if not targets:
             logger.warning("there is nothing to check: give -a arks=ARK")
-        run = OwnRun(crawler, command="check", seeds=named)
-        return run, others | {"targets": targets, "registry": load_registry()}
+        run = OwnRun(crawler, command="check", seeds=texts)
+        return run, other_arguments | {"targets": targets, "registry": load_registry()}
 
     def results(self, *, is_whole: bool) -> Iterable[CheckedArk]:
         """Judge the answers, in the order of the targets."""
@@ -216,9 +216,9 @@ class ArksSpider(AuditSpider):
         assert request is not None
         hops, _, _ = chain_of(request)
         url = hops[0].url if hops else request.url
-        for ark, asked in targets_in([url], resolver=url)[0]:
-            ask = QuestionToSend(ark, asked, Question.OBJECT, url)
-            yield await observe(ask, request, response, self.answers)
+        for ark, request_url in targets_in([url], resolver=url)[0]:
+            question = QuestionToSend(ark, request_url, Question.OBJECT, url)
+            yield await observe(question, request, response, self.answers)
 
     def _stored_observations(self, url: str) -> list[Observation]:
         """Return the observations of a finished target."""
@@ -234,8 +234,8 @@ class ArksSpider(AuditSpider):
             yield request
         async for entry in self.feed.entries():
             if entry.crawl_request.ark is not None:
-                begun = self._conversation.begin(entry.crawl_request.ark, entry.crawl_request.url)
-                for request in self._requests(begun):
+                outgoing = self._conversation.begin(entry.crawl_request.ark, entry.crawl_request.url)
+                for request in self._requests(outgoing):
                     yield request
 
     def _time_is_up(self) -> None:
@@ -246,7 +246,7 @@ class ArksSpider(AuditSpider):
     # -- questions and answers
 
     def _questions_to_send(self, outgoing: Iterable[Outgoing]) -> Iterator[QuestionToSend]:
-        """Return the questions to send; finished targets are recorded in order."""
+        """Yield the questions in *outgoing*, and record its finished targets, in order."""
         for outgoing_item in outgoing:
             if isinstance(outgoing_item, FinishedTarget):
                 self.recorder.add(SettledEntry(self.name, outgoing_item.request_url))
@@ -254,7 +254,7 @@ class ArksSpider(AuditSpider):
                 yield outgoing_item
 
     def _requests(self, outgoing: Iterable[Outgoing]) -> Iterator[Request]:
-        """Return the requests of first attempts; later attempts are scheduled."""
+        """Yield the requests for questions in *outgoing*; schedule those that must wait."""
         for ask in self._questions_to_send(outgoing):
             if ask.after is not None:
                 self.ask_later(self._request(ask), ask.wait_s)
@@ -262,7 +262,7 @@ class ArksSpider(AuditSpider):
                 yield self._request(ask)
 
     def _request(self, ask: QuestionToSend) -> Request:
-        """Return the request that sends a question; the callbacks get it as ``ask`` with the answer."""
+        """Return the request that sends *ask*; callbacks get *ask* with the answer."""
         limit = self.settings.getint("ARKAUDIT_BODY_LIMIT")
         return Request(
             sendable(ask.url),
@@ -284,10 +284,10 @@ class ArksSpider(AuditSpider):
         try:
             observation = await observe(ask, request, response, self.answers)
             if response is not None and ask.question in RENDERED and self._renderer is not None:
-                shown = await self._renderer.observe(observation, response, self._stopped)
-                if shown is None:
+                rendered = await self._renderer.observe(observation, response, self._stopped)
+                if rendered is None:
                     return
-                observation = shown
+                observation = rendered
         except ReadingStopped:
             raise
         except Exception as bug:
@@ -298,12 +298,12 @@ class ArksSpider(AuditSpider):
         outcomes: list[Observation | Request] = []
         if ask.after is not None and not any(hop.sent for hop in observation.hops):
             # Nothing was sent.
-            following = self._conversation.on_answer(ask.after, is_last=True)
+            outgoing = self._conversation.on_answer(ask.after, is_last=True)
         else:
-            observation, following = self._decide(observation)
+            observation, outgoing = self._decide(observation)
             self.recorder.add(observation)
             outcomes.append(self.redact(observation))
-        for outcome in (*outcomes, *self._requests(following)):
+        for outcome in (*outcomes, *self._requests(outgoing)):
             yield outcome
 
     def _decide(self, observation: Observation) -> tuple[Observation, list[Outgoing]]:
@@ -325,14 +325,14 @@ class ArksSpider(AuditSpider):
         """
         replay = Replay()
         for number, observation in enumerate(self.store.observations(self.run_id)):
-            begun = None if replay.awaits(observation) else self.frontier.find(observation.request_url)
-            if begun is not None and begun.ark is not None:
-                replay.expect(self._questions_to_send(self._conversation.begin(begun.ark, begun.url)))
+            crawl_request = None if replay.awaits(observation) else self.frontier.find(observation.request_url)
+            if crawl_request is not None and crawl_request.ark is not None:
+                replay.expect(self._questions_to_send(self._conversation.begin(crawl_request.ark, crawl_request.url)))
             self._replay_answer(replay, observation)
             if number % 100 == 0:
                 await asyncio.sleep(0)
-        while late := replay.answers_to_find():
-            for url, question, attempt in late:
+        while late_keys := replay.answers_to_find():
+            for url, question, attempt in late_keys:
                 [observation] = self.store.observations_at(self.run_id, url, question, attempt)
                 self._replay_answer(replay, observation)
         self.recorder.commit()

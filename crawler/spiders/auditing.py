@@ -50,9 +50,9 @@ TIME_IS_UP = "time-is-up"
 MOST_CLAIMS = 3
 
 #: Settings that describe a project, not its requests.
-_OF_PROJECTS = frozenset({"BOT_NAME", "SPIDER_MODULES", "NEWSPIDER_MODULE"})
+_PROJECT_SETTINGS = frozenset({"BOT_NAME", "SPIDER_MODULES", "NEWSPIDER_MODULE"})
 #: Settings of arkaudit that a project may override.
-_THEIRS = frozenset({"USER_AGENT", "DOWNLOAD_TIMEOUT", "TWISTED_DNS_RESOLVER"})
+_OVERRIDABLE = frozenset({"USER_AGENT", "DOWNLOAD_TIMEOUT", "TWISTED_DNS_RESOLVER"})
 
 
 class OwnRun:
@@ -134,7 +134,7 @@ class AuditSpider(scrapy.Spider):
 
     @classmethod
     def update_settings(cls, settings: BaseSettings) -> None:
-        """Put all settings that arkaudit's spiders need into the *settings* of a project, and items into its feeds.
+        """Put the settings of arkaudit's spiders into the *settings* of a project, and `exported` into its feeds.
 
         Values for this run (``-s``) have priority. So have the project's values of ``ARKAUDIT_…``, ``USER_AGENT`` and
         timeouts.
@@ -142,13 +142,13 @@ class AuditSpider(scrapy.Spider):
         super().update_settings(settings)
         for name in dir(ours):
             value = getattr(ours, name)
-            if not name.isupper() or name in _OF_PROJECTS:
+            if not name.isupper() or name in _PROJECT_SETTINGS:
                 continue
             if isinstance(value, dict) and not name.startswith("ARKAUDIT_"):
                 settings.set(name, {**settings.getdict(name), **value}, priority="spider")
             else:
-                is_theirs = name.startswith("ARKAUDIT_") or name in _THEIRS
-                settings.set(name, value, priority="addon" if is_theirs else "spider")
+                may_be_overridden = name.startswith("ARKAUDIT_") or name in _OVERRIDABLE
+                settings.set(name, value, priority="addon" if may_be_overridden else "spider")
         feeds = settings.getdict("FEEDS")
         if feeds:
             exported = {
@@ -182,18 +182,20 @@ class AuditSpider(scrapy.Spider):
 
     @classmethod
     def begin_run(cls, crawler: Crawler, given: Mapping[str, Any]) -> tuple[OwnRun, dict[str, Any]]:
-        """Begin the run of a spider that ``scrapy crawl`` started; return it with the arguments for the spider.
+        """Begin the run of a spider that ``scrapy crawl`` started with the arguments *given*.
+
+        Return the run, and the arguments for the spider.
 
         Raises `scrapy.exceptions.UsageError` for a spider that can't run alone.
         """
         raise UsageError(f"the spider {cls.name!r} runs within an audit only: see arkaudit --help")
 
     def results(self, *, is_whole: bool) -> Iterable[Any]:
-        """Conclude the run, complete or not, and return its items for feeds."""
+        """Conclude the run, complete (*is_whole*) or not, and return its items for feeds."""
         return ()
 
     def _own_results(self, *, is_whole: bool) -> Iterator[Any]:
-        """Return the results of its own run that were not yet given to feeds."""
+        """Yield the results of the spider's own run that were not yet given to feeds."""
         if self._results is None:
             self.recorder.commit()
             # Observations are missing, so verdicts would be wrong.
@@ -210,18 +212,18 @@ class AuditSpider(scrapy.Spider):
     # -- requests and records
 
     def handle_answer(self, response: Response, **asked: Any) -> AsyncIterator[Any]:
-        """Return the results of `on_answer` for an answer: the callback of all requests."""
+        """Yield the results of `on_answer` for *response* and *asked*: the callback of all requests."""
         assert response.request is not None
         return self._until_stopped(self.on_answer(response.request, response, **asked))
 
     def handle_failure(self, failure: Failure) -> AsyncIterator[Any]:
-        """Return the results of `on_answer` without an answer: the errback of all requests."""
+        """Yield the results of `on_answer` without an answer: the errback of all requests."""
         request: Request = failure.request  # type: ignore[attr-defined]
         return self._until_stopped(self.on_answer(request, None, **request.cb_kwargs))
 
     @staticmethod
     async def _until_stopped(outcomes: AsyncIterator[Any]) -> AsyncIterator[Any]:
-        """Yield *outcomes*; end if the run is stopped while the answer is read, which a resumed run requests again."""
+        """Yield *outcomes*, but end if the run is stopped. A resumed run repeats the request."""
         with suppress(ReadingStopped):
             async for outcome in outcomes:
                 yield outcome
@@ -232,8 +234,8 @@ class AuditSpider(scrapy.Spider):
 
     async def start(self) -> AsyncIterator[Any]:
         try:
-            async for begun in self.begin():
-                yield begun
+            async for first_item in self.begin():
+                yield first_item
             if self.own_run is not None:
                 while not self._is_idle() and not self.is_stopping:
                     await self.pause(_LOOK_S)

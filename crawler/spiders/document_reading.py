@@ -55,19 +55,19 @@ class DocumentSource:
     name: str
     stream: BufferedReader | BytesIO
     path: str
-    """A name whose suffix may show the format."""
+    """A name or URL path whose suffix may show the format."""
     found_on: str | None = None
     hops: Chain = ()
     media_type: str | None = None
     charset: str | None = None
     flags: Collection[str] = ()
-    """The flags of its response: whether and why only a part has arrived."""
+    """The flags of the response, which show whether and why only a part has arrived."""
 
     @classmethod
     def from_response(
         cls, response: Response, hops: Chain, *, name: str | None = None, found_on: str | None = None
     ) -> DocumentSource:
-        """Return the body of *response*, after *hops*; its *name* is the URL, unless another one is given."""
+        """Return the body of *response*, after *hops*, as a document. The default *name* is the URL."""
         content_type = header_of(response.headers, "Content-Type")
         media_type, charset = parse_content_type(content_type) if content_type else (None, None)
         return cls(
@@ -83,18 +83,18 @@ class DocumentSource:
 
     @property
     def page_url(self) -> str | None:
-        """Its final address on the web; None for a file."""
+        """The URL at the end of `hops`; None for a file."""
         return self.hops[-1].url if self.hops else None
 
     def parts(self) -> list[ArchiveMember]:
-        """Return the document, which is in several parts if it is very large; nothing for an archive."""
+        """Return the parts of the document, several if it is very large; empty for an archive."""
         self.stream.seek(0)
         if archive_kind(self.stream.read(_HEAD_BYTES)) is not None:
             return []
         return [part for part in self.walk() if isinstance(part, ArchiveMember)]
 
     def walk(self) -> Iterator[ArchiveMember | Finding]:
-        """Return the members of an archive, or else the document itself, read from the beginning, with findings."""
+        """Yield the members of an archive or the document itself, from the start of the stream, and findings."""
         self.stream.seek(0)
         return members(self.stream, name=self.name, path=self.path, media_type=self.media_type, charset=self.charset)
 
@@ -123,7 +123,7 @@ class Row:
     extraction: Extraction | None
     """None for an archive, and for a page in place of the document."""
     is_member: bool = False
-    """True if it was in an archive: its links belong to another time and place."""
+    """True for a member of an archive, whose links are not followed."""
 
 
 class DocumentReader:
@@ -156,37 +156,39 @@ class DocumentReader:
             if isinstance(part, Finding):
                 findings.append(part)
                 continue
-            is_own = part.name == source.name
+            is_document_itself = part.name == source.name
             has_documents = True
-            page = _stand_in(source, part.extraction) if is_own else None
-            if page is not None:
-                yield Row(_stand_in_record(source, at, part, page), None)
+            stand_in = _stand_in(source, part.extraction) if is_document_itself else None
+            if stand_in is not None:
+                yield Row(_stand_in_record(source, at, part, stand_in), None)
                 return
-            yield Row(self._record(source, at, part), part.extraction, is_member=not is_own)
-            if is_own:
+            yield Row(self._record(source, at, part), part.extraction, is_member=not is_document_itself)
+            if is_document_itself:
                 return
         yield Row(await asyncio.to_thread(_archive_record, source, at, findings, has_documents), None)
 
     async def _read(
         self, source: DocumentSource, begun: BegunReading | None
     ) -> AsyncIterator[MemberExtraction | Finding]:
-        """Yield the documents of a source; small fetched ones are read in this process, at once outside archives."""
-        inline = partial(inline_extraction, declared=self._declared)
-        read_here = inline if source.hops else lambda member: None
-        reading = PartReader(self._executor, _maker(source), read_here, with_links=True, declared=self._declared)
+        """Yield the extractions of the documents in *source*. Small fetched documents are read in this process."""
+        read_inline = partial(inline_extraction, declared=self._declared)
+        read_in_process = read_inline if source.hops else lambda member: None
+        part_reader = PartReader(
+            self._executor, _maker(source), read_in_process, with_links=True, declared=self._declared
+        )
         if begun is not None:
             try:
-                read = await asyncio.wrap_future(begun)
+                extractions = await asyncio.wrap_future(begun)
             except WorkerError as failure:
-                read = [reading.failed_result(part, failure) for part in source.parts()]
-            for part in read:
+                extractions = [part_reader.failed_result(part, failure) for part in source.parts()]
+            for part in extractions:
                 yield part
             return
         parts = source.parts() if source.hops else []
-        if len(parts) == 1 and (extraction := inline(parts[0])) is not None:
+        if len(parts) == 1 and (extraction := read_inline(parts[0])) is not None:
             yield _maker(source)(parts[0], extraction)
             return
-        results = reading.results(source.walk(), part_weight)
+        results = part_reader.results(source.walk(), part_weight)
         while (batch := await asyncio.to_thread(next, results, None)) is not None:
             for part in batch:
                 yield part
@@ -223,15 +225,15 @@ class DocumentReader:
 
 def _maker(source: DocumentSource) -> Make[MemberExtraction | Finding]:
     """Return the function that makes the extractions of the members of *source*."""
-    return partial(member_extraction, own=source.name, page_url=source.page_url)
+    return partial(member_extraction, own_name=source.name, page_url=source.page_url)
 
 
 #: A running reading of a fetched document.
 BegunReading = Future[list[MemberExtraction | Finding]]
 
 
-def redirect_record(crawl_request: CrawlRequest, hops: Chain, there: CrawlRequest) -> DocumentRecord:
-    """Return the row about a URL that redirected to the document *there*, by *hops* of its own."""
+def redirect_record(crawl_request: CrawlRequest, hops: Chain, target: CrawlRequest) -> DocumentRecord:
+    """Return the row about a URL whose *hops* redirect to the document *target*, which has its own row."""
     return DocumentRecord(
         url=crawl_request.url,
         found_on=crawl_request.found_on,
@@ -239,7 +241,7 @@ def redirect_record(crawl_request: CrawlRequest, hops: Chain, there: CrawlReques
         outcome=DocumentOutcome.REDIRECTED,
         hops=hops,
         settles=crawl_request.canonical,
-        led_to=there.url,
+        led_to=target.url,
     )
 
 
@@ -248,50 +250,50 @@ def unfetched_record(
 ) -> DocumentRecord:
     """Return the row about a document that could not be fetched: the outcome of its chain, and the reason."""
     if end is ChainEnd.ANSWERED and status is not None:
-        outcome, words = status_outcome(status), f"answered {status}"
+        outcome, message = status_outcome(status), f"answered {status}"
     else:
-        outcome, words = OUTCOME_OF_END[end], detail or end.value
+        outcome, message = OUTCOME_OF_END[end], detail or end.value
     return DocumentRecord(
         url=crawl_request.url,
         found_on=crawl_request.found_on,
         fetched_at=hops[-1].at if hops else now(),
         outcome=outcome,
         hops=hops,
-        findings=(Finding("not-fetched", words),),
+        findings=(Finding("not-fetched", message),),
         settles=crawl_request.canonical,
     )
 
 
 def log_in_record(crawl_request: CrawlRequest, hops: Chain) -> DocumentRecord:
     """Return the row about a document whose URL redirects to a log-in page."""
-    words = f"it leads to a log-in page: {hops[-1].url}"
+    message = f"it leads to a log-in page: {hops[-1].url}"
     return DocumentRecord(
         url=crawl_request.url,
         found_on=crawl_request.found_on,
         fetched_at=hops[-1].at,
         outcome=ObjectOutcome.BLOCKED,
         hops=hops,
-        findings=(Finding("blocked", words),),
+        findings=(Finding("blocked", message),),
         settles=crawl_request.canonical,
     )
 
 
 def _stand_in(source: DocumentSource, extraction: Extraction) -> StandIn | None:
-    """Return the page that was sent in place of a fetched document, or None.
+    """Return the kind of page (log-in, maintenance …) that was sent in place of a fetched document, or None.
 
     A page that cites an ARK with a name that is not in its URL is the document.
     """
     if not source.hops or any(mention.ark.name not in source.hops[-1].url for mention in extraction.mentions):
         return None
-    by_headers = stand_in_by_headers(source.hops[-1].headers)
-    if by_headers is not None or extraction.reading.media_type not in _PAGES:
-        return by_headers
+    header_stand_in = stand_in_by_headers(source.hops[-1].headers)
+    if header_stand_in is not None or extraction.reading.media_type not in _PAGES:
+        return header_stand_in
     reading, body = extraction.reading, source.stream.getvalue() if isinstance(source.stream, BytesIO) else b""
     return stand_in(reading.title, len(reading.links), body)
 
 
 def _stand_in_record(source: DocumentSource, at: str, member: MemberExtraction, page: StandIn) -> DocumentRecord:
-    """Return the row about a document in whose place its host sent another *page*."""
+    """Return the row about a document in whose place the host sent *page*."""
     return DocumentRecord(
         url=source.name,
         found_on=source.found_on,
@@ -307,7 +309,7 @@ def _stand_in_record(source: DocumentSource, at: str, member: MemberExtraction, 
 
 
 def source_record(source: DocumentSource, *, is_faulty: bool) -> DocumentRecord:
-    """Return the row of an OAI-PMH answer. Each document in it has a row of its own."""
+    """Return the row of an OAI-PMH answer, without the records in it; *is_faulty* as in `SourceReading`."""
     record = _archive_record(source, source.hops[-1].at if source.hops else now(), (), True)
     outcome = DocumentOutcome.UNREADABLE if is_faulty else DocumentOutcome.READ
     return replace(record, outcome=outcome, media_type=source.media_type)
@@ -344,18 +346,18 @@ def _missing_parts(source: DocumentSource, size: int) -> tuple[Finding, ...]:
 def _outcome(
     findings: Sequence[Finding], missing: Sequence[Finding], *, is_read: bool, is_answer: bool
 ) -> DocumentOutcome:
-    """Return the outcome of a document by all *findings* and those about *missing* parts of its body.
+    """Return the outcome of a document from all *findings*, and *missing*, those about missing parts of its body.
 
     An empty file was read, as by `arkaudit extract`; a host that answers without a byte withheld it.
     """
-    nothing = NOTHING_READ if is_answer else NOTHING_READ - {"empty"}
-    if not is_read and any(finding.kind in nothing for finding in findings):
+    kinds_of_nothing = NOTHING_READ if is_answer else NOTHING_READ - {"empty"}
+    if not is_read and any(finding.kind in kinds_of_nothing for finding in findings):
         return DocumentOutcome.UNREADABLE
     return DocumentOutcome.INCOMPLETE if missing else DocumentOutcome.READ
 
 
-def read_ahead(items: AsyncIterator[T], most: int, tasks: set[asyncio.Task[None]]) -> AsyncIterator[T]:
-    """Yield *items*, up to *most* of which are read in advance by one of *tasks*.
+def read_ahead(items: AsyncIterator[T], item_limit: int, tasks: set[asyncio.Task[None]]) -> AsyncIterator[T]:
+    """Yield *items*; a task, which is added to *tasks*, reads up to *item_limit* of them in advance.
 
     >>> async def numbers(first: int) -> AsyncIterator[int]:
     ...     for number in range(first, first + 3):
@@ -365,19 +367,19 @@ def read_ahead(items: AsyncIterator[T], most: int, tasks: set[asyncio.Task[None]
     >>> asyncio.run(read())
     [7, 8, 9]
     """
-    ahead: asyncio.Queue[T | _End] = asyncio.Queue(most)
+    items_ahead: asyncio.Queue[T | _End] = asyncio.Queue(item_limit)
 
     async def fill() -> None:
         failure = None
         try:
             async for item in items:
-                await ahead.put(item)
+                await items_ahead.put(item)
         except Exception as raised:
             failure = raised
-        await ahead.put(_End(failure))
+        await items_ahead.put(_End(failure))
 
     async def taken() -> AsyncIterator[T]:
-        while not isinstance(item := await ahead.get(), _End):
+        while not isinstance(item := await items_ahead.get(), _End):
             yield item
         if item.failure is not None:
             raise item.failure

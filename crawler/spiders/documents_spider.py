@@ -66,7 +66,7 @@ logger = logging.getLogger(__name__)
 #: The subject of findings about a whole crawl.
 CRAWL = "this crawl"
 #: Advice about links that were not followed.
-WAYS_ON = {
+ADVICE = {
     "nofollow": "; --ignore-nofollow is for your own sites",
     "nofollow-page": "; --ignore-nofollow is for your own sites",
     "trap-depth": "; --depth follows more",
@@ -120,21 +120,21 @@ class DocumentsSpider(AuditSpider):
 
     @classmethod
     def begin_run(cls, crawler: Crawler, given: Mapping[str, Any]) -> tuple[OwnRun, dict[str, Any]]:
-        """Begin a crawl of ``seeds``, separated by blanks; ``scope``, ``include`` and ``exclude`` are as for the command."""
-        others = dict(given)
-        seeds = Seeds.parse(str(others.pop("seeds", "")).split())
+        """Begin a crawl of ``seeds`` in *given*, separated by blanks, with options as of `arkaudit crawl`."""
+        other_arguments = dict(given)
+        seeds = Seeds.parse(str(other_arguments.pop("seeds", "")).split())
         if not seeds.urls and not seeds.files:
             logger.warning("there is nothing to crawl: give -a seeds=URL")
         plan = CrawlPlan.from_urls(
             seeds.urls,
             seeds.named_kinds,
             depth=crawler.settings.getint("DEPTH_LIMIT") or None,
-            include=str(others.pop("include", "")).split(),
-            exclude=str(others.pop("exclude", "")).split(),
-            scope=Extent(others.pop("scope", Extent.SITE)),
+            include=str(other_arguments.pop("include", "")).split(),
+            exclude=str(other_arguments.pop("exclude", "")).split(),
+            scope=Extent(other_arguments.pop("scope", Extent.SITE)),
         )
         run = OwnRun(crawler, command="crawl", seeds=seeds.names)
-        return run, others | {
+        return run, other_arguments | {
             "plan": plan,
             "files": seeds.files,
             "source_files": seeds.named_files,
@@ -183,28 +183,28 @@ class DocumentsSpider(AuditSpider):
                 self._files_open -= 1
         if self.feed.is_full:
             self.recorder.commit()  # the links of the last documents count too
-            left, most = self.frontier.counts()[FrontierState.WAITING], self._plan.max_pages
-            if left:  # more documents were found than may be fetched
-                stopped = f"stopped at {most} {'document' if most == 1 else 'documents'} (--max-pages)"
-                rest = f"{left} more {'was' if left == 1 else 'were'} found and not fetched"
-                self._note_early_end("max-pages", f"{stopped}; {rest}")
+            waiting_count, max_pages = self.frontier.counts()[FrontierState.WAITING], self._plan.max_pages
+            if waiting_count:  # more documents were found than may be fetched
+                limit_text = f"stopped at {max_pages} {'document' if max_pages == 1 else 'documents'} (--max-pages)"
+                rest_text = f"{waiting_count} more {'was' if waiting_count == 1 else 'were'} found and not fetched"
+                self._note_early_end("max-pages", f"{limit_text}; {rest_text}")
 
     def _add_unreached(self) -> bool:
-        """Add the web documents that cited ARKs in earlier runs, and to which no link led this time; False if none.
+        """Add the web documents that cited ARKs in earlier runs, and to which no link led; return False if none.
 
         Only their own answers show whether they are gone. Their links are not followed.
         """
         self.recorder.commit()
-        unreached = [
+        new_requests = [
             CrawlRequest.to_page(url, found_on=found_on, reach=Reach.LEAF)
             for url, found_on in self.store.unreached_documents(self.run_id)
             if found_on is not None and self._gate.is_wanted(url)
         ]
-        self.frontier.add(unreached)
-        return bool(unreached) and not self.is_stopping
+        self.frontier.add(new_requests)
+        return bool(new_requests) and not self.is_stopping
 
     async def _files_in_turn(self) -> AsyncIterator[AsyncIterator[DocumentRecord]]:
-        """Request or read the entries of the feed; yield the records of each file, read in advance."""
+        """Request the URLs of the feed; yield an iterator over the records of each file."""
         async for entry in self.feed.entries():
             crawl_request = entry.crawl_request
             if crawl_request.kind is RequestKind.FILE:
@@ -217,12 +217,12 @@ class DocumentsSpider(AuditSpider):
                 await asyncio.sleep(0)
 
     def _items(self, record: DocumentRecord) -> Iterator[DocumentRecord | Citation]:
-        """Record a document and yield it, with its citations if Scrapy itself runs the spider."""
-        shown = self.redact(record)
-        self.recorder.add(shown)
-        yield shown
+        """Record a document. If Scrapy itself runs the spider, yield its record and citations, without secrets."""
+        redacted_record = self.redact(record)
+        self.recorder.add(redacted_record)
+        yield redacted_record
         if self.own_run is not None:
-            yield from citations(shown)
+            yield from citations(redacted_record)
 
     def _is_idle(self) -> bool:
         return not self._files_open and super()._is_idle()
@@ -264,8 +264,8 @@ class DocumentsSpider(AuditSpider):
         begun: BegunReading | None = None
         # The content of a large document depends on no other, so it is read before its turn.
         if crawl_request.source is None and not may_be_source(response.body):
-            there = crawl_request.redirected_to(hops[-1].url)
-            source = DocumentSource.from_response(response, hops, name=there.url, found_on=there.found_on)
+            target = crawl_request.redirected_to(hops[-1].url)
+            source = DocumentSource.from_response(response, hops, name=target.url, found_on=target.found_on)
             begun = self._reader.begin(source)
         try:
             async with self._turns[crawl_request.host]:
@@ -280,7 +280,7 @@ class DocumentsSpider(AuditSpider):
                 begun.cancel()  # if it was not used
 
     async def _unfetched(self, request: Request, response: Response | None) -> AsyncIterator[DocumentRecord | Citation]:
-        """Yield the row about a document that could not be fetched, unless it is requested again."""
+        """Yield the row about a document that was not fetched, and its citations, unless it is requested again."""
         crawl_request: CrawlRequest = request.cb_kwargs["crawl_request"]
         self.feed.note_answer(crawl_request.canonical)
         if self._asks_again(request):
@@ -291,9 +291,11 @@ class DocumentsSpider(AuditSpider):
         async with self._turns[crawl_request.host]:
             record = unfetched_record(crawl_request, hops, end, detail, status)
             if response is not None and response.body:
-                read = await self._read(crawl_request, response)
+                source_reading = await self._read(crawl_request, response)
                 # Some repositories send their errors with 404 or 422.
-                faults = read.findings if read is not None and not read.is_document else ()
+                faults = (
+                    source_reading.findings if source_reading is not None and not source_reading.is_document else ()
+                )
                 record = replace(record, findings=(*record.findings, *faults))
             url = request.url if response is None else response.url
             sitemaps = tuple(self._sitemaps_for(crawl_request, url))
@@ -308,10 +310,10 @@ class DocumentsSpider(AuditSpider):
         wait_s = fetch_wait_s(hops, end, kwargs["attempt"], self.patience)
         if wait_s is None or self.is_stopping:
             return False
-        again = self._request(
+        repetition = self._request(
             kwargs["crawl_request"], attempt=kwargs["attempt"] + 1, earlier=(*kwargs["earlier"], *hops)
         )
-        self.ask_later(again, wait_s)
+        self.ask_later(repetition, wait_s)
         return True
 
     # -- the content and links of a document
@@ -321,109 +323,127 @@ class DocumentsSpider(AuditSpider):
     ) -> AsyncIterator[DocumentRecord]:
         """Yield the rows about the document at the end of the redirects of *crawl_request*.
 
-        A document at another URL has its own row, once for all requests that lead to it; the first one to arrive
+        A document at another URL has its own row, once for all requests that lead to it; the first request to arrive
         records it. A document that was found before, or is already requested, is left to that request.
         """
-        there = crawl_request.redirected_to(hops[-1].url)
-        if there is not crawl_request and is_log_in(there.url):
+        landing_request = crawl_request.redirected_to(hops[-1].url)
+        if landing_request is not crawl_request and is_log_in(landing_request.url):
             yield log_in_record(crawl_request, hops)
             return
-        way: DocumentRecord | None = None
-        is_ours = True
-        if there is not crawl_request:
+        redirecting_record: DocumentRecord | None = None
+        records_landing = True
+        if landing_request is not crawl_request:
             self.recorder.commit()  # earlier documents come first
-            is_ours = self._records_landing(there, crawl_request)
-            if is_ours:
-                self._gate.remember(there)
-                way = redirect_record(crawl_request, hops[:-1], there)
+            records_landing = self._records_landing(landing_request, crawl_request)
+            if records_landing:
+                self._gate.remember(landing_request)
+                redirecting_record = redirect_record(crawl_request, hops[:-1], landing_request)
             else:
-                target = self.frontier.find(there.canonical) or there
-                way = redirect_record(crawl_request, hops, target)
+                stored_request = self.frontier.find(landing_request.canonical) or landing_request
+                redirecting_record = redirect_record(crawl_request, hops, stored_request)
             hops = hops[-1:]
         leads_further = crawl_request.is_seed or crawl_request.source is not None
-        if is_ours or leads_further:
-            async for record in self._records(there, response, hops, begun):
+        if records_landing or leads_further:
+            async for record in self._records(landing_request, response, hops, begun):
                 if record.settles is None:
                     yield record
-                elif is_ours or way is None:
-                    yield replace(record, redirected_from=way)
+                elif records_landing or redirecting_record is None:
+                    yield replace(record, redirected_from=redirecting_record)
                 else:
-                    way = replace(way, new_requests=record.new_requests, listed=record.listed, outlinks=record.outlinks)
-        if way is not None and not is_ours:
-            yield way
+                    redirecting_record = replace(
+                        redirecting_record,
+                        new_requests=record.new_requests,
+                        listed=record.listed,
+                        outlinks=record.outlinks,
+                    )
+        if redirecting_record is not None and not records_landing:
+            yield redirecting_record
 
-    def _records_landing(self, there: CrawlRequest, crawl_request: CrawlRequest) -> bool:
-        """Return True if this request records the document *there* at the end of its redirects; no other one requests
-        it then.
+    def _records_landing(self, landing_request: CrawlRequest, crawl_request: CrawlRequest) -> bool:
+        """Return True if *crawl_request* records the document *landing_request*, where its redirects end.
+
+        No other request is sent for that document then.
         """
-        if self.frontier.claim_redirect_target(there):
+        if self.frontier.claim_redirect_target(landing_request):
             return True
-        if self.frontier.take_over(there, FrontierState.WAITING, by=crawl_request):
+        if self.frontier.take_over(landing_request, FrontierState.WAITING, by=crawl_request):
             return True
-        if self.feed.has_handed_out(there.canonical):
+        if self.feed.has_handed_out(landing_request.canonical):
             return False
-        is_taken = self.frontier.take_over(there, FrontierState.CLAIMED, by=crawl_request)
+        is_taken = self.frontier.take_over(landing_request, FrontierState.CLAIMED, by=crawl_request)
         if is_taken:
-            self.feed.exclude(there.canonical)
+            self.feed.exclude(landing_request.canonical)
         return is_taken
 
     async def _records(
         self, crawl_request: CrawlRequest, response: Response, hops: Chain, begun: BegunReading | None
     ) -> AsyncIterator[DocumentRecord]:
         """Yield the rows about a document and its members; its own row comes last, with its links."""
-        read = await self._read(crawl_request, response)
+        source_reading = await self._read(crawl_request, response)
         source = DocumentSource.from_response(response, hops, name=crawl_request.url, found_on=crawl_request.found_on)
-        if read is None or read.is_document:
+        if source_reading is None or source_reading.is_document:
             async for row in self._reader.rows(source, begun):
                 if row.is_member:
                     yield row.record
                 else:
                     yield _with_links(
-                        row.record, self._requests_of(crawl_request, read, row, response), crawl_request.canonical
+                        row.record,
+                        self._requests_of(crawl_request, source_reading, row, response),
+                        crawl_request.canonical,
                     )
             return
-        for held in read.records:
-            within = DocumentSource(
-                held.name, io.BytesIO(held.data), "record.xml", crawl_request.url, media_type="application/xml"
+        for listed_record in source_reading.records:
+            record_source = DocumentSource(
+                listed_record.name,
+                io.BytesIO(listed_record.data),
+                "record.xml",
+                crawl_request.url,
+                media_type="application/xml",
             )
-            async for row in self._reader.rows(within):
-                yield (row.record if row.is_member else replace(row.record, outlinks=(Outlinks.to(held.name, b""),)))
+            async for row in self._reader.rows(record_source):
+                yield (
+                    row.record
+                    if row.is_member
+                    else replace(row.record, outlinks=(Outlinks.to(listed_record.name, b""),))
+                )
         yield _with_links(
-            source_record(source, is_faulty=read.is_faulty),
-            self._gate.source(crawl_request, read),
+            source_record(source, is_faulty=source_reading.is_faulty),
+            self._gate.source(crawl_request, source_reading),
             crawl_request.canonical,
         )
 
     async def _read(self, crawl_request: CrawlRequest, response: Response) -> SourceReading | None:
-        """Return the answer as a source, or None."""
+        """Return the content of *response* as a source of links, or None if it is not a source."""
         harvests = crawl_request.is_seed or crawl_request.source is SourceKind.OAI
         return await self._sources.read(
             whole_lines(response), url=response.url, named_kind=crawl_request.source, harvests=harvests
         )
 
     def _requests_of(
-        self, crawl_request: CrawlRequest, read: SourceReading | None, row: Row, response: Response
+        self, crawl_request: CrawlRequest, source_reading: SourceReading | None, row: Row, response: Response
     ) -> GateResult:
-        """Return the requests for the links of a document: of a source, a page, or a seed with sitemaps."""
-        if read is not None:
-            return self._gate.source(crawl_request, read)
+        """Return the requests for the links of a document: a source, a page, or a seed with sitemaps."""
+        if source_reading is not None:
+            return self._gate.source(crawl_request, source_reading)
         if row.extraction is None:
             return GateResult()
-        passed = self._gate.page(crawl_request, row.extraction.reading, url=response.url, headers=headers_of(response))
+        gate_result = self._gate.page(
+            crawl_request, row.extraction.reading, url=response.url, headers=headers_of(response)
+        )
         sitemaps = self._sitemaps_for(crawl_request, response.url)
-        outlinks = (*passed.outlinks, *outlinks_of(sitemaps))
-        return replace(passed, new_requests=(*passed.new_requests, *sitemaps), outlinks=outlinks)
+        outlinks = (*gate_result.outlinks, *outlinks_of(sitemaps))
+        return replace(gate_result, new_requests=(*gate_result.new_requests, *sitemaps), outlinks=outlinks)
 
     def _sitemaps_for(self, crawl_request: CrawlRequest, url: str) -> Sequence[CrawlRequest]:
-        """Return the sitemaps in the robots.txt of the site at *url*, if *crawl_request* is a seed and a site."""
+        """Return the requests for sitemaps in the robots.txt at *url*'s host, if *crawl_request* is a site's seed."""
         if not crawl_request.is_seed or crawl_request.source is not None or not self._plan.sitemaps:
             return ()
-        robots = join_url(url, "/robots.txt") or url
-        return self._gate.sitemaps(self._sitemaps.get(canonical_form(robots), ()), robots_url=robots)
+        robots_url = join_url(url, "/robots.txt") or url
+        return self._gate.sitemaps(self._sitemaps.get(canonical_form(robots_url), ()), robots_url=robots_url)
 
     def _robots_read(self, robotparser: Any, request: Request) -> None:
-        named = getattr(getattr(robotparser, "rp", None), "sitemaps", ())
-        self._sitemaps[canonical_form(request.url)] = list(named)
+        sitemap_urls = getattr(getattr(robotparser, "rp", None), "sitemaps", ())
+        self._sitemaps[canonical_form(request.url)] = list(sitemap_urls)
 
     async def _file_records(self, name: str) -> AsyncIterator[DocumentRecord]:
         """Yield the rows about a local file, also those before a read error."""
@@ -431,8 +451,8 @@ class DocumentsSpider(AuditSpider):
         try:
             with path.open("rb") as stream:
                 async for row in self._reader.rows(DocumentSource(name, stream, path.name)):
-                    passed = GateResult() if row.is_member else await self._requests_of_file(path, name)
-                    yield row.record if row.is_member else _with_links(row.record, passed, name)
+                    gate_result = GateResult() if row.is_member else await self._requests_of_file(path, name)
+                    yield row.record if row.is_member else _with_links(row.record, gate_result, name)
         except OSError as problem:
             finding = Finding("unreadable", f"{problem.strerror or problem}")
             outcome = DocumentOutcome.UNREADABLE
@@ -447,8 +467,14 @@ class DocumentsSpider(AuditSpider):
         named_kind = self._plan.named_kinds.get(str(path))
         with path.open("rb") as stream:
             data = stream.read(_SOURCE_BYTES)
-        read = await self._sources.read(data, url=path.absolute().as_uri(), named_kind=named_kind, harvests=False)
-        return self._gate.source(CrawlRequest.to_file(name), read) if read is not None else GateResult()
+        source_reading = await self._sources.read(
+            data, url=path.absolute().as_uri(), named_kind=named_kind, harvests=False
+        )
+        return (
+            self._gate.source(CrawlRequest.to_file(name), source_reading)
+            if source_reading is not None
+            else GateResult()
+        )
 
     # -- the end
 
@@ -470,17 +496,17 @@ class DocumentsSpider(AuditSpider):
         for task in self._reading:
             task.cancel()
         for kind, count in sorted(self._gate.left_out.items()):
-            logger.warning("links not followed: %d (%s); the findings say which%s", count, kind, WAYS_ON.get(kind, ""))
+            logger.warning("links not followed: %d (%s); the findings say which%s", count, kind, ADVICE.get(kind, ""))
 
 
-def _with_links(record: DocumentRecord, passed: GateResult, canonical: str) -> DocumentRecord:
+def _with_links(record: DocumentRecord, gate_result: GateResult, canonical: str) -> DocumentRecord:
     """Return the row about a document with its links, which completes its entry of the frontier."""
-    findings = (*record.findings, *passed.findings)
+    findings = (*record.findings, *gate_result.findings)
     return replace(
         record,
         findings=findings,
-        new_requests=passed.new_requests,
+        new_requests=gate_result.new_requests,
         settles=canonical,
-        listed=passed.listed,
-        outlinks=passed.outlinks,
+        listed=gate_result.listed,
+        outlinks=gate_result.outlinks,
     )

@@ -31,16 +31,16 @@ class Citation:
     role: str = ""
     """As in `extractors`: text, the target of a link, …"""
     context: str = ""
-    """The text around it."""
+    """The text around the mention."""
     confidence: str = ""
     """``certain``, ``likely`` or ``ambiguous``."""
     reason: str = ""
     """The rule of the least certain decision."""
     repairs: Sequence[str] = field(default_factory=list)
     alternatives: Sequence[str] = field(default_factory=list)
-    """Normal forms of other ARKs that it may mean."""
+    """Normal forms of other ARKs that the mention may mean."""
     remarks: Sequence[str] = field(default_factory=list)
-    """Deviations of its spelling from the specifications."""
+    """Deviations of the spelling from the specifications."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,14 +68,14 @@ class CheckedArk:
 
 
 def citations(record: DocumentRecord) -> Iterator[Citation]:
-    """Return the citations of a document as items, in its order."""
-    for cited in record.mentions:
-        mention = cited.mention
+    """Yield the citations of a document as items, in order."""
+    for cited_mention in record.mentions:
+        mention = cited_mention.mention
         yield Citation(
             document=record.url,
             ark=str(mention.ark),
             as_written=mention.as_written,
-            request_url=cited.request_url,
+            request_url=cited_mention.request_url,
             page=mention.page,
             place=mention.place,
             role=mention.role.value,

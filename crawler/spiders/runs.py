@@ -68,36 +68,37 @@ from extractors.wraps.rules import Confidence
 
 
 def conclude_documents(store: Store, run_id: int, registry: Registry, *, resolver: str, declared: Declared) -> None:
-    """Record the results of all documents of a run together. Repeating it changes nothing."""
+    """Record the results that need all documents of a run. A repetition changes nothing."""
     store.note_finders(run_id)
     decide_unresolved(store, run_id, resolver=resolver, declared=declared)
     record_registry_findings(store, run_id, registry)
 
 
 def decide_unresolved(store: Store, run_id: int, *, resolver: str, declared: Declared = NOTHING_DECLARED) -> None:
-    """Decide doubtful mentions again with all documents, and record the changed ones as rows of their own.
+    """Decide doubtful mentions again with the ARKs of all documents, and record changed mentions as further rows.
 
-    *resolver* is used for compact ARKs. Repeating it changes nothing.
+    *resolver* is used for compact ARKs. A repetition changes nothing.
     """
     doubtful = list(store.unresolved_mentions(run_id))
     if not doubtful:
         return
-    repeated = frozenset(store.whole_arks(run_id, in_documents=2))
-    evidence = Evidence.from_arks(store.whole_arks(run_id), repeated, declared=declared)
-    changed: list[tuple[StoredUnresolvedMention, CitedMention]] = []
-    for document_id, in_document in groupby(doubtful, key=attrgetter("document_id")):
-        by_index = {kept.unresolved.index: kept for kept in in_document}
+    repeated_arks = frozenset(store.whole_arks(run_id, in_documents=2))
+    evidence = Evidence.from_arks(store.whole_arks(run_id), repeated_arks, declared=declared)
+    decisions: list[tuple[StoredUnresolvedMention, CitedMention]] = []
+    for document_id, document_mentions in groupby(doubtful, key=attrgetter("document_id")):
+        mentions_by_index = {stored_mention.unresolved.index: stored_mention for stored_mention in document_mentions}
         budget = TimeBudget(DECIDING_CPU_S)
         with use_budget(budget):
             for index, mention in changed_mentions(
-                ((kept.unresolved, kept.mention) for kept in by_index.values()), evidence
+                ((stored_mention.unresolved, stored_mention.mention) for stored_mention in mentions_by_index.values()),
+                evidence,
             ):
-                kept, again = by_index[index], annotate(mention, evidence)
-                url = url_again(kept.mention, again, kept.request_url, resolver=resolver)
-                changed.append((kept, CitedMention(again, url, decided=DecidedOn.TOGETHER)))
+                stored_mention, new_mention = mentions_by_index[index], annotate(mention, evidence)
+                url = url_again(stored_mention.mention, new_mention, stored_mention.request_url, resolver=resolver)
+                decisions.append((stored_mention, CitedMention(new_mention, url, decided=DecidedOn.TOGETHER)))
         if budget.findings:
             store.record_findings(run_id, store.document_url(document_id), budget.findings)
-    store.record_decisions(changed)
+    store.record_decisions(decisions)
 
 
 def record_registry_findings(store: Store, run_id: int, registry: Registry) -> None:
@@ -113,20 +114,22 @@ def record_registry_findings(store: Store, run_id: int, registry: Registry) -> N
         if remark is not None:
             store.record_findings(run_id, f"NAAN {naan}", [Finding("unregistered-naan", remark)])
     for ark in sorted(shoulders):
-        said = f"{ark} names a shoulder, not an object, in {registry.title}"
-        store.record_findings(run_id, str(ark), [Finding("namespace-mention", said)])
+        detail = f"{ark} names a shoulder, not an object, in {registry.title}"
+        store.record_findings(run_id, str(ark), [Finding("namespace-mention", detail)])
 
 
-def url_again(before: Mention, again: Mention, url: str, *, resolver: str) -> str:
-    """Return the request URL of *again*, the new decision about the mention *before*, whose request URL was *url*.
+def url_again(earlier_mention: Mention, new_mention: Mention, url: str, *, resolver: str) -> str:
+    """Return the request URL of *new_mention*, the new decision about *earlier_mention*, which was requested at *url*.
 
     A relative link refers to the resolver of its page, which only *url* still contains.
     """
-    if again.repaired == before.repaired:
+    if new_mention.repaired == earlier_mention.repaired:
         return url
-    is_relative = again.resolver == before.resolver and (again.resolver is None or again.resolver.startswith("//"))
-    of_page = resolver_of(url) if is_relative and again.role is Role.LINK_TARGET else None
-    return mention_url(again.repaired, again.resolver, of_page, resolver)
+    is_relative = new_mention.resolver == earlier_mention.resolver and (
+        new_mention.resolver is None or new_mention.resolver.startswith("//")
+    )
+    page_resolver = resolver_of(url) if is_relative and new_mention.role is Role.LINK_TARGET else None
+    return mention_url(new_mention.repaired, new_mention.resolver, page_resolver, resolver)
 
 
 def settle_readings(store: Store, run_id: int) -> None:
@@ -135,65 +138,71 @@ def settle_readings(store: Store, run_id: int) -> None:
     A reading that worked in an earlier run stays until another one works: an ARK that breaks is not another ARK. A
     mention without such a reading and with missing answers stays as it is. Repeating it changes nothing.
     """
-    kept = list(store.open_mentions(run_id))
-    others = other_readings(kept)
-    if not others:
+    open_mentions = list(store.open_mentions(run_id))
+    readings_by_target = other_readings(open_mentions)
+    if not readings_by_target:
         return
-    urls = dict.fromkeys(url for first, rest in others.items() for url in (first, *(reading.url for reading in rest)))
-    shared = AnswerSets.from_observations(store.observations(run_id, SHARED))
-    answer_sets = shared.with_those_about(store.observations_about(run_id, list(urls)))
-    by_url: dict[str, list[StoredMention]] = defaultdict(list)
-    for reading in kept:
-        by_url[reading.request_url].append(reading)
+    urls = dict.fromkeys(
+        url for ark, rest in readings_by_target.items() for url in (ark, *(reading.url for reading in rest))
+    )
+    shared_answers = AnswerSets.from_observations(store.observations(run_id, SHARED))
+    answer_sets = shared_answers.with_those_about(store.observations_about(run_id, list(urls)))
+    mentions_by_url: dict[str, list[StoredMention]] = defaultdict(list)
+    for reading in open_mentions:
+        mentions_by_url[reading.request_url].append(reading)
     decisions: list[tuple[StoredMention, CitedMention]] = []
-    for url, rest in others.items():
-        first = by_url[url][0].mention.ark
-        readings = readings_of(first, url, rest)
-        established = store.established_reading(run_id, first, url)
-        earlier = next((reading for reading in readings if reading.url == established), None)
-        done, lives = None, False
+    for url, rest in readings_by_target.items():
+        ark = mentions_by_url[url][0].mention.ark
+        readings = readings_of(ark, url, rest)
+        established_url = store.established_reading(run_id, ark, url)
+        earlier = next((reading for reading in readings if reading.url == established_url), None)
+        decision, has_living = None, False
         with suppress(OverBudget), cpu_limit(JUDGING_CPU_S):
             forms = list(map(answer_sets.form, readings))
-            lives = any(form.state is FormState.LIVES for form in forms)
+            has_living = any(form.state is FormState.LIVES for form in forms)
             # A single answer settles nothing: the first reading lives, or the others were not asked.
-            is_asked = sum(form.answer is not None for form in forms) > 1 or (lives and earlier is not None)
-            done = settle(forms) if is_asked else None
-        if earlier is not None and not lives:
-            done = SettledReading(earlier, (f"{earlier.spelling} worked before", *(done.evidence if done else ())))
-        if done is None:
+            is_asked = sum(form.answer is not None for form in forms) > 1 or (has_living and earlier is not None)
+            decision = settle(forms) if is_asked else None
+        if earlier is not None and not has_living:
+            decision = SettledReading(
+                earlier, (f"{earlier.spelling} worked before", *(decision.evidence if decision else ()))
+            )
+        if decision is None:
             continue
-        kind = "settled-reading" if done.reading else "unsettled-reading"
-        store.record_findings(run_id, str(first), [Finding(kind, "; ".join(done.evidence))])
-        if done.reading is not None:
-            decisions += _decisions(by_url[url], done.reading, Reason.READING_WORKS if lives else Reason.READING_WORKED)
+        kind = "settled-reading" if decision.reading else "unsettled-reading"
+        store.record_findings(run_id, str(ark), [Finding(kind, "; ".join(decision.evidence))])
+        if decision.reading is not None:
+            decisions += _decisions(
+                mentions_by_url[url], decision.reading, Reason.READING_WORKS if has_living else Reason.READING_WORKED
+            )
     store.record_decisions(decisions)
 
 
 def _decisions(
     mentions: Sequence[StoredMention], living: CandidateReading, reason: Reason
 ) -> Iterator[tuple[StoredMention, CitedMention]]:
-    """Yield those *mentions* that have the *living* reading, decided as that reading for this *reason*."""
-    for kept in mentions:
-        mention = kept.mention
-        own = CandidateReading(mention.ark, kept.request_url)
-        others = other_readings([kept]).get(kept.request_url, ())
-        if not others or living not in (own, *others):
+    """Yield those of *mentions* that may have the reading *living*, each with this decision for *reason*."""
+    for stored_mention in mentions:
+        mention = stored_mention.mention
+        own_reading = CandidateReading(mention.ark, stored_mention.request_url)
+        further_readings = other_readings([stored_mention]).get(stored_mention.request_url, ())
+        if not further_readings or living not in (own_reading, *further_readings):
             continue
         repaired = mention.repaired
-        if living.url != kept.request_url:
+        if living.url != stored_mention.request_url:
             label = LABEL.search(repaired)
-            before = repaired[: label.end()] if label else "ark:"
-            repaired = before + living.spelling.removeprefix("ark:")
-        possible = dict.fromkeys((own.spelling, *mention.alternatives))
-        again = replace(
+            label_text = repaired[: label.end()] if label else "ark:"
+            repaired = label_text + living.spelling.removeprefix("ark:")
+        spellings = dict.fromkeys((own_reading.spelling, *mention.alternatives))
+        new_mention = replace(
             mention,
             ark=living.ark,
             repaired=repaired,
-            alternatives=tuple(spelling for spelling in possible if Ark.parse(spelling) != living.ark),
+            alternatives=tuple(spelling for spelling in spellings if Ark.parse(spelling) != living.ark),
             confidence=max(mention.confidence, Confidence.LIKELY),
             reason=reason,
         )
-        yield kept, CitedMention(again, living.url, decided=DecidedOn.SETTLED)
+        yield stored_mention, CitedMention(new_mention, living.url, decided=DecidedOn.SETTLED)
 
 
 # -- verdicts
@@ -204,7 +213,7 @@ def _raise_bug(bug: Exception) -> NoReturn:
 
 
 #: The number of ARKs that are judged at a time, because the observations of a million do not fit into memory.
-_AT_A_TIME = 200
+_JUDGED_AT_ONCE = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,20 +238,20 @@ def verdicts_of_run(
 ) -> Iterator[Verdict]:
     """Yield a verdict for each of *targets*, in order: answers are judged, examples and tests are skipped.
 
-    Targets at the URLs *recorded* already have one. A target that was never requested, because the run ended early, has
-    none. Only the observations of a few hundred ARKs are in memory at a time. *on_bug* gets an exception in judging one
-    target, which is then undetermined.
+    Targets at the URLs *recorded*, and those never requested because the run ended early, are left out. Only the
+    observations of a few hundred ARKs are in memory at a time. *on_bug* gets an exception in judging one target, which
+    is then undetermined.
     """
-    asked = list(targets)
-    shared = AnswerSets.from_observations(store.observations(run_id, SHARED))
-    pages = store.repeated_pages(run_id)
-    reached = store.reached_pages(run_id)
-    run_judge = RunJudge(shared, background, asked, reached, pages, on_bug)
-    remaining = (target for target in asked if target[1] not in recorded)
-    while batch := list(islice(remaining, _AT_A_TIME)):
+    target_list = list(targets)
+    shared_answers = AnswerSets.from_observations(store.observations(run_id, SHARED))
+    repeated_pages = store.repeated_pages(run_id)
+    reached_pages = store.reached_pages(run_id)
+    run_judge = RunJudge(shared_answers, background, target_list, reached_pages, repeated_pages, on_bug)
+    remaining = (target for target in target_list if target[1] not in recorded)
+    while batch := list(islice(remaining, _JUDGED_AT_ONCE)):
         cases = [run_judge.case(ark, url) for ark, url in batch]
         urls = list(dict.fromkeys(url for case in cases for url in case.urls))
-        answer_sets = shared.with_those_about(store.observations_about(run_id, urls))
+        answer_sets = shared_answers.with_those_about(store.observations_about(run_id, urls))
         for case in cases:
             verdict = run_judge.verdict(case, answer_sets)
             if verdict is not None:
@@ -261,15 +270,16 @@ def judge_run(
     on_progress: Callable[[], None] = lambda: None,
     on_bug: Callable[[Exception], None] = _raise_bug,
 ) -> None:
-    """Judge and record all observations of a run, with findings that need all of it if it is whole.
+    """Judge and record all observations of a run; if *is_whole*, also findings that need the whole run.
 
-    *on_verdict* is called with each verdict, in the order of the *targets*; without it, those at the URLs *recorded*
-    (`Store.begin_verdicts`) are not judged again. *on_progress* is called after each, *on_bug* with each exception.
+    *on_verdict* is called with each verdict, in the order of *targets*. Without *on_verdict*, targets at the URLs
+    *recorded* (`Store.begin_verdicts`) are not judged again. *on_progress* is called after each verdict, *on_bug* with
+    each exception.
     """
 
     def judge_targets() -> Iterator[Verdict]:
-        needless = recorded if on_verdict is None else None
-        verdicts = verdicts_of_run(store, run_id, targets, background, recorded=needless or (), on_bug=on_bug)
+        skipped_urls = recorded if on_verdict is None else None
+        verdicts = verdicts_of_run(store, run_id, targets, background, recorded=skipped_urls or (), on_bug=on_bug)
         for verdict in verdicts:
             on_progress()
             if on_verdict is not None:
@@ -292,10 +302,10 @@ def judge_settled(
     on_bug: Callable[[Exception], None] = _raise_bug,
 ) -> None:
     """Judge and record those of *targets* that an unfinished run completed."""
-    finished = Frontier(store, run_id, ARKS).settled_forms()
-    done = [(ark, url) for ark, url in targets if url in finished or ark.is_skipped]
-    if done:
-        judge_run(store, run_id, done, background, is_whole=False, on_verdict=on_verdict, on_bug=on_bug)
+    finished_urls = Frontier(store, run_id, ARKS).settled_forms()
+    finished_targets = [(ark, url) for ark, url in targets if url in finished_urls or ark.is_skipped]
+    if finished_targets:
+        judge_run(store, run_id, finished_targets, background, is_whole=False, on_verdict=on_verdict, on_bug=on_bug)
 
 
 @dataclass(frozen=True, slots=True)
@@ -305,9 +315,9 @@ class TargetReadings:
     ark: Ark
     url: str
     readings: tuple[CandidateReading, ...] = ()
-    """The readings of its mention, itself first."""
+    """The readings of the mention, the ARK itself first."""
     suggested: tuple[CandidateReading, ...] = ()
-    """The ARKs that may be meant if its check character is wrong."""
+    """The ARKs that may be meant if the check character is wrong."""
 
     @property
     def urls(self) -> list[str]:
@@ -320,37 +330,37 @@ class RunJudge:
 
     def __init__(
         self,
-        shared: AnswerSets,
+        shared_answers: AnswerSets,
         background: Background | None,
-        asked: Sequence[Target],
-        reached: Mapping[str, ReachedPage],
-        pages: Mapping[str, Mapping[Ark, set[str]]],
+        targets: Sequence[Target],
+        reached_pages: Mapping[str, ReachedPage],
+        repeated_pages: Mapping[str, Mapping[Ark, set[str]]],
         on_bug: Callable[[Exception], None] = _raise_bug,
     ) -> None:
-        self._shared = shared
-        self._policies = shared.policies()
-        self._pages = pages
+        self._shared = shared_answers
+        self._policies = shared_answers.policies()
+        self._pages = repeated_pages
         self._at_one_address = Counter(
             (digest, *addresses)
-            for digest, objects in pages.items()
+            for digest, objects in repeated_pages.items()
             for addresses in objects.values()
             if len(addresses) == 1
         )
         """The number of objects that have a page at one address only, by the page's digest and the address."""
         self._background = background or Background()
         self._on_bug = on_bug
-        self._evidence = evidence_of_targets(asked, self._background.readings, self._background.declared)
+        self._evidence = evidence_of_targets(targets, self._background.readings, self._background.declared)
         objects: dict[str, set[Ark]] = defaultdict(set)
-        described: dict[str, set[Ark]] = defaultdict(set)
-        for ark, url in asked:
-            page = reached.get(url)
+        described_arks: dict[str, set[Ark]] = defaultdict(set)
+        for ark, url in targets:
+            page = reached_pages.get(url)
             if page is None:
                 continue
             if page.is_redirected:
                 objects[page.url].add(ark.base)
-            if page.describes and len(of_host := described[authority_of(page.url)]) <= ENOUGH_DESCRIBED:
-                of_host.add(ark.base)
-        self._described = described
+            if page.describes and len(host_arks := described_arks[authority_of(page.url)]) <= ENOUGH_DESCRIBED:
+                host_arks.add(ark.base)
+        self._described = described_arks
         """The first objects that pages of a host describe, by host: as many as a verdict on any object needs."""
         self._objects = {url: arks for url, arks in objects.items() if len(arks) > 1}
         """The objects whose ARKs are redirected to one URL; parts of one object count once."""
@@ -366,10 +376,10 @@ class RunJudge:
         """Return the verdict on one target, or None if its object was never requested."""
         ark = case.ark
         if ark.is_skipped:
-            shared = SHARED_NAANS.get(ark.naan)
-            purpose = shared.purpose if shared is not None else "examples and tests"
-            words = f"NAAN {ark.naan} is for {purpose}; recorded, not requested"
-            return skipped_verdict(ark, case.url, words)
+            naan_sharing = SHARED_NAANS.get(ark.naan)
+            purpose = naan_sharing.purpose if naan_sharing is not None else "examples and tests"
+            message = f"NAAN {ark.naan} is for {purpose}; recorded, not requested"
+            return skipped_verdict(ark, case.url, message)
         answer_set = answer_sets.about.get(case.url)
         if answer_set is None or Question.OBJECT not in answer_set.last:
             return None
@@ -391,48 +401,54 @@ class RunJudge:
         return replace(verdict, did_you_mean=intended, rests_on=tuple(dict.fromkeys((*verdict.rests_on, *other_urls))))
 
     def _context(self, ark: Ark, answer_set: AnswerSet) -> VerdictContext:
-        """Return the other facts of the run for *ark* with these answers, which include the object's."""
+        """Return the facts of the run about *ark*, apart from its answers in *answer_set*, which has an object's."""
         answer = answer_set.answer
         assert answer is not None
         asked_url, registry = answer.asked_url, self._background.registry
-        written = answer_set.last[Question.OBJECT]
-        at_landing = self._objects.get(written.final_url, set())
+        object_answer = answer_set.last[Question.OBJECT]
+        landing_arks = self._objects.get(object_answer.final_url, set())
         return VerdictContext(
             control=self._shared.control(ark, asked_url, Question.CONTROL),
-            control_as_written=self._shared.control(ark, written.asked_url, Question.CONTROL),
-            controls_again=self._shared.answers_about(Question.CONTROL_AGAIN, resolver_or_host(written.asked_url)),
+            control_as_written=self._shared.control(ark, object_answer.asked_url, Question.CONTROL),
+            controls_again=self._shared.answers_about(
+                Question.CONTROL_AGAIN, resolver_or_host(object_answer.asked_url)
+            ),
             other_controls=self._shared.other_controls(ark, answer),
             control_info=self._shared.control(ark, asked_url, Question.CONTROL_INFO),
             control_landing=self._shared.control_at_landing_host(answer),
             control_rendered=self._shared.control(ark, asked_url, Question.CONTROL_RENDERED),
-            neighbours=len(at_landing) - (ark.base in at_landing),
+            neighbours=len(landing_arks) - (ark.base in landing_arks),
             copies=self._copies(answer_set),
-            described=sorted(map(str, self._described[authority_of(written.final_url)] - {ark.base})),
+            described=sorted(map(str, self._described[authority_of(object_answer.final_url)] - {ark.base})),
             earlier=tuple(answer_set.earlier),
             policies=self._policies,
             own_path=(
-                self._shared.last(Question.WELL_KNOWN, origin_of(written.asked_url)) if written.is_unknown else None
+                self._shared.last(Question.WELL_KNOWN, origin_of(object_answer.asked_url))
+                if object_answer.is_unknown
+                else None
             ),
             registered=registry.entry(ark) if registry else None,
         )
 
     def _copies(self, answer_set: AnswerSet) -> Mapping[str, int]:
-        """Return the numbers of other objects with the same answer at another address, by its digest."""
-        copies = {}
+        """Return, by page digest of the answers, the number of other objects with that page at another URL."""
+        copy_counts = {}
         for answer in answer_set.last.values():
             digest = answer.page_digest
             if digest is not None and digest in self._pages:
                 objects, address = self._pages[digest], without_inflection(answer.final_url)
                 is_own_elsewhere = bool(objects.get(answer.ark.base, set()) - {address})
-                copies[digest] = len(objects) - self._at_one_address[digest, address] - is_own_elsewhere
-        return copies
+                copy_counts[digest] = len(objects) - self._at_one_address[digest, address] - is_own_elsewhere
+        return copy_counts
 
 
 def _intended_ark(case: TargetReadings, answer_sets: AnswerSets) -> tuple[IntendedArk | None, list[str]]:
-    """Return the ARK that was probably meant instead of a target, and the URLs that were requested to find it."""
-    forms, suggested = (list(map(answer_sets.form, readings)) for readings in (case.readings, case.suggested))
-    asked = [form for form in (*forms, *suggested) if form.answer is not None]
-    if len(asked) < 2:
+    """Return the ARK that was probably meant instead of a target, or None, and the URLs requested for readings."""
+    forms, suggested_forms = (list(map(answer_sets.form, readings)) for readings in (case.readings, case.suggested))
+    requested_forms = [form for form in (*forms, *suggested_forms) if form.answer is not None]
+    if len(requested_forms) < 2:
         return None, []
-    others = [form.answer.asked_url for form in asked if form.answer is not None and form.reading.url != case.url]
-    return meant_instead(forms, suggested), others
+    other_urls = [
+        form.answer.asked_url for form in requested_forms if form.answer is not None and form.reading.url != case.url
+    ]
+    return meant_instead(forms, suggested_forms), other_urls

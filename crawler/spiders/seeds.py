@@ -40,7 +40,7 @@ class Seeds:
 
     @property
     def names(self) -> list[str]:
-        """The seeds as in the row of the run."""
+        """The seeds as texts, as in the column ``seeds`` of the run."""
         logs = (f"{SourceKind.LOG}:{pattern}" for pattern in self.logs)
         return [*self.urls, *map(document_name, [*self.files, *map(Path, logs)])]
 
@@ -54,9 +54,9 @@ class Seeds:
         urls: list[str] = []
         files: list[Path] = []
         named_kinds: dict[str, SourceKind] = {}
-        named: list[Path] = []
+        named_files: list[Path] = []
         folder_findings: dict[Path, Finding] = {}
-        missing: list[str] = []
+        missing_paths: list[str] = []
         logs: dict[str, tuple[Path, ...]] = {}
         for text in texts:
             named_kind, location = split_prefix(text)
@@ -71,28 +71,30 @@ class Seeds:
             elif not location.strip():
                 raise UserMistake(f"empty seed: {text!r}")
             elif is_folder(path := Path(location)) and named_kind is None:
-                passed_over: list[str] = []
+                hidden_names: list[str] = []
                 try:
-                    folder_files = sorted(files_in(path, passed_over))
+                    folder_files = sorted(files_in(path, hidden_names))
                 except SourceUnreadable as problem:
                     raise UserMistake(str(problem)) from None
                 files += folder_files
-                if passed_over:
-                    folder_findings[path] = hidden_finding(passed_over)
+                if hidden_names:
+                    folder_findings[path] = hidden_finding(hidden_names)
                 elif not folder_files:
                     folder_findings[path] = Finding("empty", "there is no file in this folder")
             else:
                 if not path_exists(path) or is_folder(path):
                     suggestion = f"; did you mean {url}?" if (url := _url_meant(location)) else ""
-                    missing.append(f"neither an http(s) URL nor an existing file or folder: {location!r}{suggestion}")
+                    missing_paths.append(
+                        f"neither an http(s) URL nor an existing file or folder: {location!r}{suggestion}"
+                    )
                     if suggestion or named_kind:
-                        raise UserMistake(missing[-1])
+                        raise UserMistake(missing_paths[-1])
                 files.append(path)
-                named.append(path)
+                named_files.append(path)
                 named_kinds |= {str(path): named_kind} if named_kind else {}
-        if missing and len(missing) == len(urls) + len(files) + len(logs):
-            raise UserMistake(missing[0])
-        return cls(tuple(urls), tuple(files), named_kinds, frozenset(named), folder_findings, logs)
+        if missing_paths and len(missing_paths) == len(urls) + len(files) + len(logs):
+            raise UserMistake(missing_paths[0])
+        return cls(tuple(urls), tuple(files), named_kinds, frozenset(named_files), folder_findings, logs)
 
 
 def logs_at(pattern: str) -> tuple[Path, ...]:
@@ -105,7 +107,7 @@ def logs_at(pattern: str) -> tuple[Path, ...]:
 
 
 def split_prefix(text: str) -> tuple[SourceKind | None, str]:
-    """Return the kind of source that the prefix of a seed gives, or None, and its location.
+    """Return the kind of source in the prefix of a seed (None without a prefix), and the URL or path.
 
     >>> split_prefix("oai:https://library.example/oai"), split_prefix("https://library.example/"), split_prefix("c:/papers")
     ((<SourceKind.OAI: 'oai'>, 'https://library.example/oai'), (None, 'https://library.example/'), (None, 'c:/papers'))
@@ -137,7 +139,7 @@ _FILE_ENDING = re.compile(r"\.(?:pdf|txt|html?|zip|csv|xml|json|md|docx?|odt|war
 
 
 def _url_meant(text: str) -> str | None:
-    """Return the URL that was probably meant by an invalid *text*, or None if it looks like a file.
+    """Return the URL that was probably meant by an invalid *text*, or None if *text* looks like a file.
 
     >>> _url_meant("www.example.org"), _url_meant("htp://example.org/a"), _url_meant("thesis.pdf")
     ('https://www.example.org', 'http://example.org/a', None)
@@ -164,12 +166,12 @@ def _checked_url(text: str) -> str:
 #: A NAAN and a name, as in tables without the label: "12148/btv1b8449691v". A DOI has a dot.
 _WITHOUT_LABEL = re.compile(r"/?(?P<ark>\d\w{4}/\w\S*)")
 #: Separators between two ARKs of one line; another ARK in a URL's query belongs to the first.
-_APART = re.compile(r"\s|^[\"')\]>]*[,;|]+[\"'(\[<]*$")
-_BETWEEN = re.compile(r"\s+|,(?=ark:|https?:)", re.IGNORECASE)
+_ARK_SEPARATOR = re.compile(r"\s|^[\"')\]>]*[,;|]+[\"'(\[<]*$")
+_SEPARATOR = re.compile(r"\s+|,(?=ark:|https?:)", re.IGNORECASE)
 
 
 def mention_in(text: str) -> Mention | str:
-    """Return the ARK in a line of input, or the reason why it contains none."""
+    """Return the mention of an ARK in a line of input, or a message if the line contains no ARK."""
     hits = list(scan(Block(text.strip(), Role.LINK_TARGET), Evidence()))
     mention = next((hit for hit in hits if isinstance(hit, Mention)), None)
     if mention is not None:
@@ -178,8 +180,8 @@ def mention_in(text: str) -> Mention | str:
         return f"has a name of more than {MOST_NAME_CHARS:,} characters"
     if any(isinstance(hit, NamespaceMention) and not hit.is_shortened for hit in hits):
         return "names a NAAN or shoulder, not an object"
-    if bare := _WITHOUT_LABEL.fullmatch(text.strip()):
-        return f"holds no ARK: write ark: before it (ark:{bare['ark']})"
+    if unlabelled := _WITHOUT_LABEL.fullmatch(text.strip()):
+        return f"holds no ARK: write ark: before it (ark:{unlabelled['ark']})"
     return "holds no ARK"
 
 
@@ -198,23 +200,23 @@ def split_arks(line: str) -> list[str]:
     texts, end = [], None
     for mention in scan(Block(line, Role.LINK_TARGET), Evidence()):
         if isinstance(mention, Mention):
-            if end is None or _APART.search(line[end : mention.spans[0][0]]):
+            if end is None or _ARK_SEPARATOR.search(line[end : mention.spans[0][0]]):
                 texts.append(mention.repaired)
             end = mention.spans[-1][1]
     return texts if len(texts) > 1 else [line]
 
 
 def words_of(text: str) -> list[str]:
-    """Split ARKs and URLs that are separated by blanks, or by commas if the next one begins there.
+    """Return the ARKs and URLs in *text*, separated by blanks, or by commas before an ARK or URL.
 
     >>> words_of("ark:12148/btv1b8449691v,https://n2t.net/ark:/12x45/x5 ark:12x45/a,b")
     ['ark:12148/btv1b8449691v', 'https://n2t.net/ark:/12x45/x5', 'ark:12x45/a,b']
     """
-    return [word for word in _BETWEEN.split(text) if word]
+    return [word for word in _SEPARATOR.split(text) if word]
 
 
 def targets_in(texts: Iterable[str], *, resolver: str) -> tuple[list[tuple[Ark, str]], list[str]]:
-    """Return the ARKs in *texts*, each once with its request URL, and the faults of the other texts."""
+    """Return the distinct pairs of ARK and request URL in *texts*, and messages about texts without an ARK."""
     targets: dict[tuple[Ark, str], None] = {}
     faults: list[str] = []
     for text in texts:
