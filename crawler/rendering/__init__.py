@@ -30,7 +30,7 @@ NAMES = (
     "microsoft-edge",
 )
 #: The paths of the browsers that `playwright install chromium` installs.
-_OF_PLAYWRIGHT = (
+_PLAYWRIGHT_PATHS = (
     "chromium_headless_shell-*/chrome-headless-shell-*/chrome-headless-shell",
     "chromium-*/chrome-linux*/chrome",
     "chromium-*/chrome-mac*/Chromium.app/Contents/MacOS/Chromium",
@@ -43,9 +43,9 @@ class PageLimits:
 
     requests: int = PAGE_REQUESTS
     bytes: int = PAGE_BYTES
-    """Of all answers to its requests, as sent on the wire."""
+    """Bytes of all answers to the page's requests, as transferred."""
     seconds: float = PAGE_SECONDS
-    """Of its own work, without waiting for answers."""
+    """Seconds of the page's own work, without waiting for answers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,16 +56,16 @@ class RenderOptions:
     limits: PageLimits = PageLimits()
 
 
-def find_browser(named: Path | None = None) -> Path | None:
-    """Return the path of the *named* Chromium, or of an installed one; None if there is none."""
-    if named is not None:
-        program = shutil.which(named)
+def find_browser(program_path: Path | None = None) -> Path | None:
+    """Return the path of the program *program_path*, by default of an installed Chromium; None if missing."""
+    if program_path is not None:
+        program = shutil.which(program_path)
         return None if program is None else Path(program)
     installed = next((path for path in map(shutil.which, NAMES) if path), None)
     if installed is not None:
         return Path(installed)
     folder = Path(os.environ.get("PLAYWRIGHT_BROWSERS_PATH") or Path.home() / ".cache" / "ms-playwright")
-    return next((path for pattern in _OF_PLAYWRIGHT for path in sorted(folder.glob(pattern), reverse=True)), None)
+    return next((path for pattern in _PLAYWRIGHT_PATHS for path in sorted(folder.glob(pattern), reverse=True)), None)
 
 
 # -- the requests of a page
@@ -81,9 +81,9 @@ _WITHOUT_TEXT = frozenset(
     {"image", "media", "font", "texttrack", "manifest", "ping", "cspviolationreport", "cspreport", "stylesheet"}
 )
 #: Statuses that depend on the client or the moment rather than on the resource.
-_ABOUT_US = REFUSING_STATUSES | {408, 425}
+_CLIENT_STATUSES = REFUSING_STATUSES | {408, 425}
 #: Headers that the browser needs. Bodies are already decompressed, and cookies are kept outside the browser.
-_PASSED_ON = (
+_BROWSER_HEADERS = (
     "content-type", "content-language", "content-disposition", "content-security-policy", "x-content-type-options",
     "access-control-allow-origin", "access-control-allow-credentials", "access-control-expose-headers",
 )  # fmt: skip
@@ -94,9 +94,9 @@ class Treatment(StrEnum):
 
     ASKED = "asked"
     LEFT_OUT = "left out"
-    """It has no effect on text."""
+    """The request has no effect on text."""
     WITHHELD = "withheld"
-    """It may affect the page, but is not sent; the page is incomplete without it."""
+    """The request may affect the page, but is not sent; the page is incomplete."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +110,7 @@ class PageRequest:
     headers: Mapping[str, str]
     """With names in lower case."""
     in_frame: bool = False
-    """True if it comes from a frame within the page."""
+    """True for a request from a frame within the page."""
 
     @property
     def origin(self) -> str:
@@ -120,31 +120,35 @@ class PageRequest:
     @property
     def asking_origin(self) -> str | None:
         """The origin of the page if it differs from that of the requested URL (CORS), else None."""
-        asking = self.headers.get("origin")
-        return asking if asking is not None and asking != self.origin else None
+        origin_header = self.headers.get("origin")
+        return origin_header if origin_header is not None and origin_header != self.origin else None
 
 
-def treatment(asked: PageRequest) -> tuple[Treatment, str]:
+def treatment(page_request: PageRequest) -> tuple[Treatment, str]:
     """Return the decision about a request of a page, with the reason if it is withheld.
 
     >>> treatment(PageRequest("https://x.example/api", "POST", "fetch", {}))
     (<Treatment.WITHHELD: 'withheld'>, 'POST https://x.example/api: only GET is sent for a page')
     """
-    if asked.kind in _WITHOUT_TEXT or asked.in_frame or "prefetch" in asked.headers.get("sec-purpose", ""):
+    if (
+        page_request.kind in _WITHOUT_TEXT
+        or page_request.in_frame
+        or "prefetch" in page_request.headers.get("sec-purpose", "")
+    ):
         return Treatment.LEFT_OUT, ""
-    if is_visitor_counter(asked.url) or asked.url.partition("?")[0].endswith("/favicon.ico"):
+    if is_visitor_counter(page_request.url) or page_request.url.partition("?")[0].endswith("/favicon.ico"):
         return Treatment.LEFT_OUT, ""
-    shown = short(asked.url)
-    if asked.kind in ("websocket", "eventsource"):
-        return Treatment.WITHHELD, f"{shown}: a permanent connection, which is never opened"
-    if asked.method != "GET":
-        return Treatment.WITHHELD, f"{asked.method} {shown}: only GET is sent for a page"
-    why_not = why_not_requested(asked.url)
+    short_url = short(page_request.url)
+    if page_request.kind in ("websocket", "eventsource"):
+        return Treatment.WITHHELD, f"{short_url}: a permanent connection, which is never opened"
+    if page_request.method != "GET":
+        return Treatment.WITHHELD, f"{page_request.method} {short_url}: only GET is sent for a page"
+    why_not = why_not_requested(page_request.url)
     return (Treatment.ASKED, "") if why_not is None else (Treatment.WITHHELD, why_not)
 
 
 def why_not_requested(url: str) -> str | None:
-    """Return why a URL is never requested, or None if it may be."""
+    """Return the reason why *url* is never requested, or None if requests are allowed."""
     if not is_web_url(url):
         return f"{short(url)}: neither http nor https"
     if (fault := url_fault(url)) is not None:
@@ -155,7 +159,7 @@ def why_not_requested(url: str) -> str | None:
 
 
 def fault_of_answer(url: str, end: ChainEnd, detail: str, status: int | None) -> str | None:
-    """Return why an answer may differ from the one that a browser gets, or None.
+    """Return the reason why an answer may differ from a browser's answer, or None.
 
     >>> fault_of_answer("https://x.example/api", ChainEnd.ANSWERED, "", 404) is None
     True
@@ -164,26 +168,26 @@ def fault_of_answer(url: str, end: ChainEnd, detail: str, status: int | None) ->
     """
     if end is not ChainEnd.ANSWERED or status is None:
         return f"{short(url)}: {end.value}{': ' if detail else ''}{short(detail)}"
-    return f"{short(url)}: answered {status}" if status in _ABOUT_US or status >= 500 else None
+    return f"{short(url)}: answered {status}" if status in _CLIENT_STATUSES or status >= 500 else None
 
 
 def headers_for_browser(headers: Mapping[str, str]) -> dict[str, str]:
     """Return the part of an answer's *headers* that the browser needs; names are in lower case."""
-    return {name: headers[name] for name in _PASSED_ON if name in headers}
+    return {name: headers[name] for name in _BROWSER_HEADERS if name in headers}
 
 
-def may_read(asked: PageRequest, headers: Mapping[str, str], hops: Chain) -> bool:
+def may_read(page_request: PageRequest, headers: Mapping[str, str], hops: Chain) -> bool:
     """Return True if the scripts of a page may read an answer with *headers*, after the redirects in *hops*.
 
     An answer of another origin needs a header of CORS, whatever its value. The browser gets the answer without the
     redirects, so it can't decide this itself.
     """
-    if asked.kind not in ("fetch", "xhr"):
+    if page_request.kind not in ("fetch", "xhr"):
         return True
-    led_away = any(origin_of(hop.url) != asked.origin for hop in hops)
-    return "access-control-allow-origin" in headers or not (led_away or asked.asking_origin is not None)
+    left_origin = any(origin_of(hop.url) != page_request.origin for hop in hops)
+    return "access-control-allow-origin" in headers or not (left_origin or page_request.asking_origin is not None)
 
 
-def short(words: str) -> str:
-    """Return *words*, cut if they are long."""
-    return words if len(words) <= _URL_CHARS else f"{words[:_URL_CHARS]}…"
+def short(message: str) -> str:
+    """Return *message*, cut after `_URL_CHARS` characters."""
+    return message if len(message) <= _URL_CHARS else f"{message[:_URL_CHARS]}…"

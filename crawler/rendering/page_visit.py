@@ -81,7 +81,7 @@ _READING = """
   return shown(page).outerHTML;
 })()
 """
-_NOT_TAKEN_OVER = re.compile(r"ERR_(?:PROXY|TUNNEL|NAME_NOT|INTERNET)")
+_FAILED_BEFORE_ROUTING = re.compile(r"ERR_(?:PROXY|TUNNEL|NAME_NOT|INTERNET)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +94,7 @@ class PageAnswer:
     body: bytes = b""
     hops: Chain = ()
     fault: str | None = None
-    """Why it is missing, or may differ from the answer that a browser gets."""
+    """The reason why the answer is missing, or may differ from a browser's answer."""
 
 
 #: Fetches the answer to a request, up to the given number of bytes.
@@ -108,7 +108,7 @@ class ShownPage:
     rendering: Rendering
     html: str | None = None
     documents: Chain = ()
-    """The documents that it led to by itself, with redirects."""
+    """The documents that the page led to by itself, with redirects."""
 
 
 class PageFault(Exception):
@@ -142,7 +142,10 @@ class PageVisit:
         self._clock: CDPSession | None = None
 
     async def show(self, browser: Browser) -> tuple[ShownPage, bool]:
-        """Return the rendered page, and True if it is stuck so that its browser must end. Raises `BrowserFault`."""
+        """Return the rendered page, and True if the page does not close, so that *browser* must end.
+
+        Raises `BrowserFault`.
+        """
         from playwright.async_api import Error
 
         name = f"Chromium {browser.version}"
@@ -193,13 +196,13 @@ class PageVisit:
                 await self._restart_clock()
             await self._wait_for_end()
             await asyncio.sleep(DRAWING_S)
-            before, html = html, await self._read()
-            if before is not None and _are_alike(before, html):
+            previous_html, html = html, await self._read()
+            if previous_html is not None and _are_alike(previous_html, html):
                 return html
         raise PageFault("its content keeps changing")
 
     async def _has_ended(self, browser: Browser) -> bool:
-        """Return True if the browser is gone. Its pages close first, and its end is noticed a moment later."""
+        """Return True if *browser* has ended, after at most `ENDING_S`: its pages close before its end is noticed."""
         deadline = asyncio.get_running_loop().time() + (ENDING_S if self._is_closed else 0)
         while browser.is_connected() and asyncio.get_running_loop().time() < deadline:
             await asyncio.sleep(_LOOK_S)
@@ -227,9 +230,9 @@ class PageVisit:
     async def _wait_for_end(self) -> None:
         """Wait until the page's clock has run down without open requests. Only the page's own time is limited."""
         loop = asyncio.get_running_loop()
-        left_s, visits = self._limits.seconds, self._visits
+        seconds_left, visits = self._limits.seconds, self._visits
         while not self._is_over.is_set() or self._pending or self._is_arriving:
-            before = loop.time()
+            started_s = loop.time()
             await asyncio.sleep(_LOOK_S)
             if self._has_crashed:
                 raise PageFault("the process that showed it crashed")
@@ -240,12 +243,12 @@ class PageVisit:
                 async with self._limit_time():
                     await self._restart_clock()
             if not self._pending:
-                left_s -= loop.time() - before
-            if left_s <= 0:
+                seconds_left -= loop.time() - started_s
+            if seconds_left <= 0:
                 raise self._too_slow()
 
     async def _read(self) -> str:
-        """Return the page's content, read in a world that its scripts have not changed."""
+        """Return the page's HTML, read by a script that the page's own scripts can't affect."""
         assert self._clock is not None
         async with self._limit_time():
             tree = await self._clock.send("Page.getFrameTree")
@@ -276,15 +279,15 @@ class PageVisit:
     def _on_failed_request(self, request: Request) -> None:
         if request.is_navigation_request():
             self._is_arriving = False
-        if _NOT_TAKEN_OVER.search(request.failure or ""):
+        if _FAILED_BEFORE_ROUTING.search(request.failure or ""):
             self._note_lack(f"{short(request.url)}: requested in a way that can't be intercepted")
 
     async def _refuse_socket(self, socket: WebSocketRoute) -> None:
         self._note_lack(f"{short(socket.url)}: a permanent connection, which is never opened")
         await _close(socket)
 
-    def _note_lack(self, words: str) -> None:
-        self._lacking[words] = None
+    def _note_lack(self, message: str) -> None:
+        self._lacking[message] = None
 
     # -- requests
 
@@ -305,42 +308,42 @@ class PageVisit:
 
     async def _answer_request(self, route: Route) -> None:
         request = route.request
-        asked = PageRequest(
+        page_request = PageRequest(
             request.url, request.method, request.resource_type, request.headers, in_frame=not self._is_of_page(request)
         )
-        is_visit = asked.kind == "document" and asked.method == "GET" and not asked.in_frame
-        ready = self._ready.pop(_without_fragment(asked.url), None) if is_visit else None
-        if ready is not None:
-            await self._fulfill(route, asked, ready)
+        is_visit = page_request.kind == "document" and page_request.method == "GET" and not page_request.in_frame
+        loaded_answer = self._ready.pop(_without_fragment(page_request.url), None) if is_visit else None
+        if loaded_answer is not None:
+            await self._fulfill(route, page_request, loaded_answer)
             return
-        how, why = treatment(asked)
-        if how is Treatment.ASKED:
-            why = self._beyond_limits(asked)
-        if how is Treatment.LEFT_OUT:
+        decision, reason = treatment(page_request)
+        if decision is Treatment.ASKED:
+            reason = self._beyond_limits(page_request)
+        if decision is Treatment.LEFT_OUT:
             self._left_out += 1
-        elif why:
-            self._note_lack(why)
-        if how is not Treatment.ASKED or why:
-            if asked.kind == "stylesheet":
+        elif reason:
+            self._note_lack(reason)
+        if decision is not Treatment.ASKED or reason:
+            if page_request.kind == "stylesheet":
                 await route.fulfill(status=200, headers={"content-type": "text/css"}, body="")
             else:
                 await route.abort("blockedbyclient")
             return
         self._asked += 1
         async with self._turns:
-            answer = await self._fetch(asked, max(1, min(REQUEST_BYTES, self._limits.bytes - self._bytes)))
+            answer = await self._fetch(page_request, max(1, min(REQUEST_BYTES, self._limits.bytes - self._bytes)))
         self._bytes += sum(hop.body_bytes or 0 for hop in answer.hops)
-        (self._documents if asked.kind == "document" else self._hops).extend(answer.hops)
+        (self._documents if page_request.kind == "document" else self._hops).extend(answer.hops)
         if answer.fault is not None:
             self._note_lack(answer.fault)
         if not 200 <= answer.status < 600:
             await route.abort("failed")
-        elif not may_read(asked, answer.headers, answer.hops):
+        elif not may_read(page_request, answer.headers, answer.hops):
             await route.abort("accessdenied")
-        elif asked.kind == "document":
-            await self._deliver_document(route, asked, answer)
+        elif page_request.kind == "document":
+            await self._deliver_document(route, page_request, answer)
         else:
-            await self._fulfill(route, asked, answer)
+            await self._fulfill(route, page_request, answer)
 
     def _is_of_page(self, request: Request) -> bool:
         from playwright.async_api import Error
@@ -351,50 +354,53 @@ class PageVisit:
             return False
         return self._page is None or frame is self._page.main_frame
 
-    def _beyond_limits(self, asked: PageRequest) -> str:
+    def _beyond_limits(self, page_request: PageRequest) -> str:
         limits = self._limits
         if self._asked >= limits.requests:
             return f"it makes more than {limits.requests} requests"
         if self._bytes >= limits.bytes:
             return f"it loads more than {limits.bytes:,} bytes"
-        if asked.kind == "document" and self._visits > MOST_DOCUMENTS:
+        if page_request.kind == "document" and self._visits > MOST_DOCUMENTS:
             return f"it leads to more than {MOST_DOCUMENTS} other pages, one after the other"
         return ""
 
-    async def _deliver_document(self, route: Route, asked: PageRequest, answer: PageAnswer) -> None:
-        """Deliver a document that the page has led to; after redirects, send the browser to the final URL."""
-        url = answer.hops[-1].url if answer.hops else asked.url
-        if _without_fragment(url) == _without_fragment(asked.url):
-            await self._fulfill(route, asked, answer)
+    async def _deliver_document(self, route: Route, page_request: PageRequest, answer: PageAnswer) -> None:
+        """Deliver *answer*, a document that the page leads to; after redirects, send the browser to the final URL."""
+        url = answer.hops[-1].url if answer.hops else page_request.url
+        if _without_fragment(url) == _without_fragment(page_request.url):
+            await self._fulfill(route, page_request, answer)
             return
         self._ready[_without_fragment(url)] = answer
         target = json.dumps(url).replace("<", "\\u003c")
         body = f"<script>location.replace({target} + location.hash)</script>"
         await route.fulfill(status=200, headers={"content-type": "text/html"}, body=body)
 
-    async def _fulfill(self, route: Route, asked: PageRequest, answer: PageAnswer) -> None:
-        if asked.kind == "document":
+    async def _fulfill(self, route: Route, page_request: PageRequest, answer: PageAnswer) -> None:
+        if page_request.kind == "document":
             self._is_arriving = True
         await route.fulfill(status=answer.status, headers=headers_for_browser(answer.headers), body=answer.body)
 
 
-async def _close(what: Page | WebSocketRoute) -> None:
-    await finishes_within(CLOSING_S, what.close())
+async def _close(closable: Page | WebSocketRoute) -> None:
+    await finishes_within(CLOSING_S, closable.close())
 
 
-def _are_alike(before: str, after: str) -> bool:
+def _are_alike(earlier_html: str, later_html: str) -> bool:
     """Return True if two states of a page differ in clocks and counters at most.
 
     Raises `PageFault` if the comparison takes more than `COMPARING_CPU_S`.
     """
-    if before == after:
+    if earlier_html == later_html:
         return True
     try:
         with cpu_limit(COMPARING_CPU_S):
-            first, second = (
-                read_answer(text.encode("utf-8", "replace"), "text/html; charset=utf-8") for text in (before, after)
+            earlier_answer, later_answer = (
+                read_answer(text.encode("utf-8", "replace"), "text/html; charset=utf-8")
+                for text in (earlier_html, later_html)
             )
-            return first.similarity == second.similarity or same_page(first.text, second.text)
+            return earlier_answer.similarity == later_answer.similarity or same_page(
+                earlier_answer.text, later_answer.text
+            )
     except OverBudget:
         raise PageFault(f"its text could not be compared within {COMPARING_CPU_S:g} s of CPU time") from None
 

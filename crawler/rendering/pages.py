@@ -62,43 +62,45 @@ class PageFetcher:
         self._scripts: dict[str, asyncio.Task[PageAnswer]] = {}
         self._kept_bytes = 0
 
-    async def fetch(self, asked: PageRequest, limit: int, *, page_url: str, jar: CookieJar) -> PageAnswer:
-        """Return the answer to a request of the page at *page_url* with cookies in *jar*, up to *limit* bytes."""
-        if asked.kind != "script":
-            return await self._answer(asked, limit, page_url, jar)
-        script = self._scripts.get(asked.url)
+    async def fetch(self, page_request: PageRequest, limit: int, *, page_url: str, jar: CookieJar) -> PageAnswer:
+        """Return the answer to *page_request* of the page at *page_url*, with cookies in *jar*, up to *limit* bytes."""
+        if page_request.kind != "script":
+            return await self._answer(page_request, limit, page_url, jar)
+        script = self._scripts.get(page_request.url)
         if script is not None:
-            kept = await asyncio.shield(script)  # no request is sent for this page
-            return replace(kept, hops=tuple(replace(hop, sent=False) for hop in kept.hops))
-        task = self._scripts[asked.url] = asyncio.ensure_future(self._answer(asked, REQUEST_BYTES, page_url, jar))
+            cached_answer = await asyncio.shield(script)  # no request is sent for this page
+            return replace(cached_answer, hops=tuple(replace(hop, sent=False) for hop in cached_answer.hops))
+        task = self._scripts[page_request.url] = asyncio.ensure_future(
+            self._answer(page_request, REQUEST_BYTES, page_url, jar)
+        )
         answer = await asyncio.shield(task)
         self._kept_bytes += len(answer.body)
         if answer.fault is not None or self._kept_bytes > KEPT_BYTES:
             self._kept_bytes -= len(answer.body)
-            self._scripts.pop(asked.url, None)
+            self._scripts.pop(page_request.url, None)
         return answer
 
-    async def _answer(self, asked: PageRequest, limit: int, page_url: str, jar: CookieJar) -> PageAnswer:
+    async def _answer(self, page_request: PageRequest, limit: int, page_url: str, jar: CookieJar) -> PageAnswer:
         engine = self._crawler.engine
         assert engine is not None
-        url = asked.url.partition("#")[0]
+        url = page_request.url.partition("#")[0]
         hops: Chain = ()
         while True:
             why_not = why_not_requested(url)
             is_elsewhere = origin_of(url) != origin_of(page_url)
             if why_not is None and is_elsewhere and self._sessions.find(url) is not None:
                 # Contents that a host shows only to the operator are not for the pages of others.
-                words = "a page of another host may not use your credentials for this host"
-                why_not = f"{short(url)}: {words}"
+                message = "a page of another host may not use your credentials for this host"
+                why_not = f"{short(url)}: {message}"
             if why_not is not None:
                 return PageAnswer(hops=hops, fault=why_not)
-            request = self._request(url, asked, limit, jar)
+            request = self._request(url, page_request, limit, jar)
             response = None
             with suppress(Exception):  # the chain says why there is no answer
                 response = await engine.download_async(request)
-            ended = request if response is None else response.request or request
-            own, end, detail = chain_of(ended)
-            hops = (*hops, *own)
+            last_request = request if response is None else response.request or request
+            request_hops, end, detail = chain_of(last_request)
+            hops = (*hops, *request_hops)
             if response is None:
                 return PageAnswer(hops=hops, fault=fault_of_answer(url, end, detail, None))
             urls = [hop.url for hop in hops]
@@ -107,17 +109,17 @@ class PageFetcher:
                 url = step.url
                 continue
             fault = fault_of_answer(url, step.end, step.detail, response.status)
-            lost = next(body_faults(response.flags, len(response.body)), None)
-            if fault is None and lost is not None:
-                fault = f"{short(url)}: {lost.detail}"
+            body_fault = next(body_faults(response.flags, len(response.body)), None)
+            if fault is None and body_fault is not None:
+                fault = f"{short(url)}: {body_fault.detail}"
             status = response.status if step.end is ChainEnd.ANSWERED else 0
             return PageAnswer(status, headers_of(response), response.body, hops, fault)
 
-    def _request(self, url: str, asked: PageRequest, limit: int, jar: CookieJar) -> Request:
-        named = ("accept", "x-requested-with")
-        headers = {name: asked.headers[name] for name in named if name in asked.headers}
-        if asked.asking_origin is not None:
-            headers["Origin"] = asked.asking_origin
+    def _request(self, url: str, page_request: PageRequest, limit: int, jar: CookieJar) -> Request:
+        header_names = ("accept", "x-requested-with")
+        headers = {name: page_request.headers[name] for name in header_names if name in page_request.headers}
+        if page_request.asking_origin is not None:
+            headers["Origin"] = page_request.asking_origin
         meta = {"verbatim_url": True, "body_limit": limit, "dont_redirect": True, "jar": jar}
         return Request(url, headers=headers, meta=meta, dont_filter=True, callback=NO_CALLBACK)
 
@@ -155,7 +157,7 @@ _FLAGS = (
     "--js-flags=--max-old-space-size=512",
 )
 #: The environment variables passed to a browser; others may hold secrets.
-_TOLD = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "XDG_RUNTIME_DIR", "XDG_CACHE_HOME", "FONTCONFIG_FILE")
+_PASSED_VARIABLES = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "XDG_RUNTIME_DIR", "XDG_CACHE_HOME", "FONTCONFIG_FILE")
 
 
 class Chromium:
@@ -177,7 +179,7 @@ class Chromium:
                 browser = None
                 try:
                     browser = await self._start()
-                    shown, is_stuck = await PageVisit(url, document, fetch, self._options).show(browser)
+                    shown_page, is_stuck = await PageVisit(url, document, fetch, self._options).show(browser)
                 except BrowserFault as fault:
                     await self._drop(browser)
                     if is_last or self._fault is not None:
@@ -185,7 +187,7 @@ class Chromium:
                     continue  # another page may have crashed it
                 if is_stuck:
                     await self._drop(browser)
-                return shown
+                return shown_page
         raise AssertionError("the loop returns at its second pass")
 
     async def _start(self) -> Browser:
@@ -208,22 +210,24 @@ class Chromium:
                             ignore_default_args=["--disable-popup-blocking"],  # thousands of windows take memory
                             # Without a user of its own, a container lacks the means for the sandbox.
                             chromium_sandbox=os.geteuid() != 0,
-                            env={name: os.environ[name] for name in _TOLD if name in os.environ},
+                            env={name: os.environ[name] for name in _PASSED_VARIABLES if name in os.environ},
                             handle_sigint=False,
                             handle_sigterm=False,
                             handle_sighup=False,
                         )
             except Exception as failure:  # of many classes, because many things can be missing
-                is_sandboxs = "No usable sandbox" in str(failure)
-                why = "this system grants no user namespaces for its sandbox" if is_sandboxs else first_line(failure)
-                self._fault = f"{self._options.browser} could not be started: {why}"
+                is_sandbox_fault = "No usable sandbox" in str(failure)
+                reason = (
+                    "this system grants no user namespaces for its sandbox" if is_sandbox_fault else first_line(failure)
+                )
+                self._fault = f"{self._options.browser} could not be started: {reason}"
                 logger.warning("%s; nothing is rendered", self._fault)
                 raise BrowserFault(self._fault) from failure
             return self._browser
 
-    async def _drop(self, which: Browser | None) -> None:
-        """End a browser that hangs or has died, and its connection; the next page gets a new one."""
-        if which is not self._browser:
+    async def _drop(self, dead_browser: Browser | None) -> None:
+        """End *dead_browser*, which hangs or has died, and its connection; the next page gets a new browser."""
+        if dead_browser is not self._browser:
             return
         browser, playwright = self._browser, self._playwright
         self._browser = self._playwright = None
@@ -240,11 +244,14 @@ class Chromium:
 
 @contextmanager
 def _limit_memory(browser: Path) -> Iterator[Path]:
-    """Give a program that starts *browser* with limited memory for each process; *browser* itself on noexec disks."""
+    """Yield the path of a program that starts *browser* with limited memory for each process.
+
+    On a noexec disk it is *browser* itself, without a limit.
+    """
     with tempfile.TemporaryDirectory(prefix="arkaudit-") as folder:
         program = Path(folder, "browser")
-        bound = f"ulimit -S -d {MEMORY_BYTES // 2**10} || :"
-        program.write_text(f'#!/bin/sh\n{bound}\nexec {shlex.quote(str(browser.absolute()))} "$@"\n', "utf-8")
+        limit_command = f"ulimit -S -d {MEMORY_BYTES // 2**10} || :"
+        program.write_text(f'#!/bin/sh\n{limit_command}\nexec {shlex.quote(str(browser.absolute()))} "$@"\n', "utf-8")
         program.chmod(0o700)
         yield program if os.access(program, os.X_OK) else browser
 
@@ -263,10 +270,10 @@ class PageRenderer:
         self._reader = reader
 
     async def observe(self, observation: Observation, response: Response, stopped: asyncio.Event) -> Observation | None:
-        """Return the *observation* of a page as rendered; None if the run is *stopped* before.
+        """Return *observation* with the content of the rendered page; None if *stopped* is set before.
 
-        Other documents are returned unchanged. A control's page is rendered twice: if it differs from itself, a
-        difference to another page proves nothing.
+        Observations of other documents are returned unchanged. A control's page is rendered twice: if the renderings
+        differ, a difference to another page proves nothing.
         """
         is_page = (
             observation.end is ChainEnd.ANSWERED
@@ -286,32 +293,36 @@ class PageRenderer:
         return None if stopped.is_set() else await showing
 
     async def _observe(self, observation: Observation, response: Response) -> Observation:
-        first = await self._observe_once(observation, response)
-        is_whole = first.rendering is not None and first.rendering.is_whole
+        first_observation = await self._observe_once(observation, response)
+        is_whole = first_observation.rendering is not None and first_observation.rendering.is_whole
         if observation.question is not Question.CONTROL_RENDERED or not is_whole:
-            return first
-        again = await self._observe_once(observation, response)
-        assert first.rendering is not None
-        assert again.rendering is not None
-        requests = (*first.rendering.requests, *again.rendering.requests)
-        fault = again.rendering.fault or (None if same_answer(first, again) else _UNSTEADY)
-        return replace(first, rendering=replace(again.rendering, requests=requests, fault=fault))
+            return first_observation
+        second_observation = await self._observe_once(observation, response)
+        assert first_observation.rendering is not None
+        assert second_observation.rendering is not None
+        requests = (*first_observation.rendering.requests, *second_observation.rendering.requests)
+        fault = second_observation.rendering.fault or (
+            None if same_answer(first_observation, second_observation) else _UNSTEADY
+        )
+        return replace(
+            first_observation, rendering=replace(second_observation.rendering, requests=requests, fault=fault)
+        )
 
     async def _observe_once(self, observation: Observation, response: Response) -> Observation:
-        """Return the observation of a page as rendered; without the content of the page if rendering failed."""
+        """Return *observation* with the content of the rendered page, or without content if rendering failed."""
         request = response.request
         jar = (request.meta.get("jar") if request is not None else None) or CookieJar()
         document = PageAnswer(response.status, headers_of(response), response.body, observation.hops)
         fetch = partial(self._fetcher.fetch, page_url=observation.final_url, jar=jar)
-        shown = await self._chromium.show(observation.final_url, document, fetch)
-        body = (shown.html or "").encode("utf-8", "replace")
+        shown_page = await self._chromium.show(observation.final_url, document, fetch)
+        body = (shown_page.html or "").encode("utf-8", "replace")
         answer = await self._reader.read(
             body, "text/html; charset=utf-8", observation.ark, host=authority_of(observation.final_url)
         )
-        fault = shown.rendering.fault or answer.fault
+        fault = shown_page.rendering.fault or answer.fault
         return replace(
             observation,
-            hops=(*observation.hops, *shown.documents),
+            hops=(*observation.hops, *shown_page.documents),
             title=answer.title,
             text=answer.text,
             body_bytes=len(body),
@@ -319,7 +330,7 @@ class PageRenderer:
             record=answer.record,
             similarity=answer.similarity,
             facts=answer.facts,
-            rendering=replace(shown.rendering, fault=fault),
+            rendering=replace(shown_page.rendering, fault=fault),
         )
 
     async def close(self) -> None:
