@@ -19,7 +19,7 @@ from crawler.spiders import settings as ours
 from crawler.wire.middlewares import CrawlerPart, chain_of
 
 #: Settings that exact, guarded and throttled requests depend on.
-_NEEDED = (
+_REQUIRED_SETTINGS = (
     "DOWNLOADER",
     "SCHEDULER_PRIORITY_QUEUE",
     "CONCURRENT_REQUESTS",
@@ -28,7 +28,7 @@ _NEEDED = (
     "DOWNLOAD_DELAY_JITTER",
 )
 #: Settings that the project may override.
-_WANTED = (
+_OVERRIDABLE_SETTINGS = (
     "ROBOTSTXT_OBEY",
     "TWISTED_DNS_RESOLVER",
     "DOWNLOAD_FAIL_ON_DATALOSS",
@@ -36,7 +36,7 @@ _WANTED = (
     "DOWNLOAD_WARNSIZE",
 )
 #: Scrapy's middlewares for robots.txt, redirects and compression, which are replaced.
-_REPLACED = (
+_REPLACED_MIDDLEWARES = (
     "scrapy.downloadermiddlewares.robotstxt.RobotsTxtMiddleware",
     "scrapy.downloadermiddlewares.redirect.RedirectMiddleware",
     "scrapy.downloadermiddlewares.httpcompression.HttpCompressionMiddleware",
@@ -50,21 +50,21 @@ _MIDDLEWARES = (
 
 
 class GuardedDownloads(CrawlerPart):
-    """Sends the requests of any spider to allowed addresses, exactly as written, and in their turn.
+    """Sends the requests of any spider to allowed addresses, exactly as written, at the pace of their hosts.
 
-    It includes the address guard, exact request targets, one pace for all audits of this machine, robots.txt, and a
-    record of every hop. It follows redirects; errors such as 404 reach the spider as usual.
+    The add-on includes the address guard, exact request targets, one pace for all audits of this machine, robots.txt,
+    and a record of every hop. It follows redirects; errors such as 404 reach the spider as usual.
     """
 
     def update_settings(self, settings: BaseSettings) -> None:
         """Add the components to *settings*; the project's own values of ``ARKAUDIT_…`` are kept."""
         for name in dir(ours):
-            if name.startswith("ARKAUDIT_") or name in _WANTED:
+            if name.startswith("ARKAUDIT_") or name in _OVERRIDABLE_SETTINGS:
                 settings.set(name, getattr(ours, name), priority="addon")
-        for name in _NEEDED:
+        for name in _REQUIRED_SETTINGS:
             settings.set(name, getattr(ours, name), priority="spider")
-        enabled = ours.DOWNLOADER_MIDDLEWARES
-        middlewares = dict.fromkeys(_REPLACED) | {name: enabled[name] for name in _MIDDLEWARES}
+        our_middlewares = ours.DOWNLOADER_MIDDLEWARES
+        middlewares = dict.fromkeys(_REPLACED_MIDDLEWARES) | {name: our_middlewares[name] for name in _MIDDLEWARES}
         if not settings.getbool("ROBOTSTXT_OBEY"):
             middlewares["crawler.wire.robots.ObeyRobots"] = None
         _add(settings, "DOWNLOADER_MIDDLEWARES", middlewares)

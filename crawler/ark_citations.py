@@ -47,6 +47,6 @@ class ArkCitations(CrawlerPart):
                 self._count("citations")
                 yield citation
 
-    def _count(self, what: str) -> None:
+    def _count(self, counted_items: str) -> None:
         if self._crawler.stats is not None:
-            self._crawler.stats.inc_value(f"arkaudit/{what}")
+            self._crawler.stats.inc_value(f"arkaudit/{counted_items}")

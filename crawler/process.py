@@ -29,7 +29,7 @@ def _enabled(components: Mapping[str, int | None]) -> dict[str, int | None]:
 
 
 #: Settings of the command, which has its own reporting and storage in place of Scrapy's extensions.
-_OF_COMMAND = {
+_COMMAND_SETTINGS = {
     "SPIDER_MODULES": [],  # stages name their classes
     "LOG_INSTALL_ROOT_HANDLER": False,  # default True. The command says where its log goes (arkaudit/output/logs.py).
     "STATS_DUMP": False,  # default True.
@@ -88,7 +88,7 @@ class RunFaults:
     bugs: list[BaseException] = field(default_factory=list)
     """Exceptions of callbacks and tasks; each may cost an answer or a document."""
     lost: list[str] = field(default_factory=list)
-    """URLs that were requested, but got no outcome; their entries are open."""
+    """URLs that were requested, but got no outcome; their frontier entries stay open."""
 
 
 def run_stages(
@@ -105,11 +105,13 @@ def run_stages(
     Raises `crawler.store.StoreUnwritable` if the store failed, and `RunInterrupted` if a signal or a time limit ended
     the run. A process can do this once. The user's own scrapy.cfg is ignored.
     """
-    every = command_settings(settings)
-    most = _most_at_once(_files_at_once())
-    every.set("CONCURRENT_REQUESTS", min(every.getint("CONCURRENT_REQUESTS"), most), priority="cmdline")
-    process = _Process(every)
-    throttle = HostThrottle.from_settings(every, HostFiles(cache_folder() / "hosts"))
+    all_settings = command_settings(settings)
+    request_limit = _most_at_once(_files_at_once())
+    all_settings.set(
+        "CONCURRENT_REQUESTS", min(all_settings.getint("CONCURRENT_REQUESTS"), request_limit), priority="cmdline"
+    )
+    process = _Process(all_settings)
+    throttle = HostThrottle.from_settings(all_settings, HostFiles(cache_folder() / "hosts"))
     failures: list[BaseException] = []
 
     def collect(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
@@ -153,10 +155,10 @@ def run_stages(
 
 def command_settings(settings: Mapping[str, Any]) -> Settings:
     """Return Scrapy's settings for a run of the command: the project's, the command's own, and *settings* over them."""
-    every = Settings()
-    every.setmodule("crawler.spiders.settings", priority="project")
-    every.setdict(_OF_COMMAND | dict(settings), priority="cmdline")
-    return every
+    all_settings = Settings()
+    all_settings.setmodule("crawler.spiders.settings", priority="project")
+    all_settings.setdict(_COMMAND_SETTINGS | dict(settings), priority="cmdline")
+    return all_settings
 
 
 def _stop_threads() -> None:
@@ -166,9 +168,9 @@ def _stop_threads() -> None:
     """
     from twisted.internet import reactor
 
-    threads = getattr(reactor, "threadpool", None)
-    if threads is not None and not threads.joined:
-        threads.stop()
+    thread_pool = getattr(reactor, "threadpool", None)
+    if thread_pool is not None and not thread_pool.joined:
+        thread_pool.stop()
 
 
 def _audit_spiders(process: AsyncCrawlerProcess) -> Iterator[AuditSpider]:
@@ -178,28 +180,29 @@ def _audit_spiders(process: AsyncCrawlerProcess) -> Iterator[AuditSpider]:
 @contextmanager
 def _restore_handlers() -> Iterator[None]:
     """Restore the handlers of signals after the loop, so that Ctrl-C can interrupt the work after it."""
-    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         yield
     finally:
-        for number, handler in before.items():
+        for number, handler in handlers.items():
             signal.signal(number, handler)
 
 
 def _files_at_once() -> int:
     """Raise this process's limit of open files as far as needed and allowed, and return it."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = FILES if hard == resource.RLIM_INFINITY else min(FILES, hard)
-    if soft == resource.RLIM_INFINITY or soft >= wanted:
+    soft_limit, hard_limit = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted_limit = FILES if hard_limit == resource.RLIM_INFINITY else min(FILES, hard_limit)
+    if soft_limit == resource.RLIM_INFINITY or soft_limit >= wanted_limit:
         return FILES
     with suppress(OSError, ValueError):
-        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted_limit, hard_limit))
     return resource.getrlimit(resource.RLIMIT_NOFILE)[0]
 
 
 def _most_at_once(files: int) -> int:
-    """Return the number of requests that may be in flight: each takes a socket, its host's file, and perhaps an idle
-    socket.
+    """Return the number of requests that may be in flight with a limit of *files* open files.
+
+    A request takes a socket, its host's file, and perhaps an idle socket.
 
     >>> _most_at_once(8192), _most_at_once(256)
     (2664, 18)
@@ -218,10 +221,10 @@ async def _run(
     crawler = process.create_crawler(stage.spider)
     install_throttle(crawler, throttle)
     on_start(crawler)
-    ended_by: list[str] = []
+    end_reasons: list[str] = []
 
     def note_end(reason: str) -> None:
-        ended_by.append(reason)
+        end_reasons.append(reason)
 
     crawler.signals.connect(note_end, signal=signals.spider_closed)
     await process.crawl(crawler, **stage.arguments())
@@ -231,5 +234,5 @@ async def _run(
         faults.lost += spider.lost
         if spider.store_failure is not None:
             raise spider.store_failure
-    if {"shutdown", TIME_IS_UP} & set(ended_by):
-        raise RunInterrupted(is_by_time=TIME_IS_UP in ended_by)
+    if {"shutdown", TIME_IS_UP} & set(end_reasons):
+        raise RunInterrupted(is_by_time=TIME_IS_UP in end_reasons)

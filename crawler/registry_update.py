@@ -48,7 +48,7 @@ class RegistryUpdate:
     path: Path
     """The path of the copy."""
     changed: bool
-    """True if the copy differs from the one before."""
+    """True if the copy differs from the copy before."""
 
 
 def update(source: str | Path, folder: Path, *, now: datetime, settings: Mapping[str, Any]) -> RegistryUpdate:
@@ -62,8 +62,8 @@ def update(source: str | Path, folder: Path, *, now: datetime, settings: Mapping
         try:
             data = read_bounded(source)
         except OSError as problem:
-            words = problem.strerror or problem
-            raise NotARegistry(f"{source} can't be read: {words}") from None
+            message = problem.strerror or problem
+            raise NotARegistry(f"{source} can't be read: {message}") from None
         except NotARegistry as problem:
             raise NotARegistry(f"{source} has no registry: {problem}") from None
         return _replace_copy(folder, data, Provenance(source=name, checked_at=now, sha256=""))
@@ -76,17 +76,17 @@ def update(source: str | Path, folder: Path, *, now: datetime, settings: Mapping
     if response.status == 304:
         if provenance is None:
             raise NotARegistry(f"{source} has no registry: it answered 304 though nothing was known of it")
-        confirmed = provenance.model_copy(update={"checked_at": now})
-        _put(folder / PROVENANCE, confirmed.model_dump_json(indent=2).encode())
+        confirmed_provenance = provenance.model_copy(update={"checked_at": now})
+        _put(folder / PROVENANCE, confirmed_provenance.model_dump_json(indent=2).encode())
         return RegistryUpdate(load_registry(folder), folder / COPY, changed=False)
-    fetched = Provenance(
+    new_provenance = Provenance(
         source=source,
         checked_at=now,
         sha256="",
         etag=header_of(response.headers, "ETag") or None,
         last_modified=header_of(response.headers, "Last-Modified") or None,
     )
-    return _replace_copy(folder, response.body, fetched)
+    return _replace_copy(folder, response.body, new_provenance)
 
 
 # -- fetching: one request, through the same guard, routes and redirects as all others
@@ -116,14 +116,14 @@ class RegistrySpider(Spider):
         self._answers = answers
 
     async def start(self) -> AsyncIterator[Request]:
-        limit = {"body_limit": REGISTRY_LIMIT + 1}
+        meta = {"body_limit": REGISTRY_LIMIT + 1}
         yield Request(
             sendable(self._url),
             headers=self._headers,
             callback=self.on_answer,
             errback=self.on_failure,
             dont_filter=True,
-            meta={"verbatim_url": True, "dont_merge_cookies": True, **limit},
+            meta={"verbatim_url": True, "dont_merge_cookies": True, **meta},
         )
 
     def on_answer(self, response: Response) -> None:
@@ -135,19 +135,19 @@ class RegistrySpider(Spider):
 
 
 def _fetch(url: str, conditions: Mapping[str, str], settings: Mapping[str, Any]) -> Response:
-    """Return the answer of *url* after redirects, conditional on *conditions*.
+    """Return the answer of *url* after redirects; *conditions* are request headers (`Provenance.conditions`).
 
     Raises `NotARegistry` if the answer is unreliable.
     """
     answers: list[Answer] = []
     arguments = {"url": url, "headers": conditions, "answers": answers}
     handler = f"{VerifyingDownloadHandler.__module__}.{VerifyingDownloadHandler.__name__}"
-    own = {
+    handler_settings = {
         "DOWNLOAD_HANDLERS": {**ours.DOWNLOAD_HANDLERS, "https": handler},
         "ARKAUDIT_DECOMPRESSED_LIMIT": REGISTRY_LIMIT,
     }
     stages = [SpiderStage(RegistrySpider, lambda: arguments)]
-    run_stages(stages, {**settings, **own}, faults=RunFaults(), on_start=lambda crawler: None)
+    run_stages(stages, {**settings, **handler_settings}, faults=RunFaults(), on_start=lambda crawler: None)
     fault: str | None = "undetermined: the request was never sent"
     for request, response in answers:
         fault = _fault(request, response)
@@ -157,18 +157,18 @@ def _fetch(url: str, conditions: Mapping[str, str], settings: Mapping[str, Any])
 
 
 def _fault(request: Request, response: Response | None) -> str | None:
-    """Return why the end of a chain is not a reliable answer, or None."""
+    """Return the reason why *response* to the last *request* of a chain is not reliable, or None."""
     hops, end, detail = chain_of(request)
     if response is None or end is not ChainEnd.ANSWERED:
         return f"{end.value}: {detail}" if detail else end.value
-    secure = [hop.url.lower().startswith("https:") for hop in hops]
-    if secure[:1] == [True] and not all(secure):
-        return f"a redirect from https to {hops[secure.index(False)].url}"
+    is_https = [hop.url.lower().startswith("https:") for hop in hops]
+    if is_https[:1] == [True] and not all(is_https):
+        return f"a redirect from https to {hops[is_https.index(False)].url}"
     if response.status not in (200, 304):
         return f"{hops[-1].url} answered {response.status}"
     if STOPPED in response.flags:
         return f"more than {REGISTRY_LIMIT} bytes"
-    return next((lack.detail for lack in body_faults(response.flags, len(response.body))), None)
+    return next((missing_part.detail for missing_part in body_faults(response.flags, len(response.body))), None)
 
 
 # -- storing
