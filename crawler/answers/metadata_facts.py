@@ -54,11 +54,11 @@ class MetadataFacts:
     """Answers to a repeated control that differ from its first answer."""
     outcome: ObjectOutcome = ObjectOutcome.RESOLVED
     """The outcome of the object. If it was not reached, a record for a name that can't exist makes any record doubtful."""
-    copies: int = 0
+    copy_count: int = 0
     """The number of other objects with the same answer at another address of the host."""
 
     @property
-    def asked(self) -> str:
+    def inflection(self) -> str:
         """The inflection that was requested."""
         return INFLECTIONS[self.answer.question]
 
@@ -66,18 +66,18 @@ class MetadataFacts:
     def is_repeated(self) -> bool:
         """True if another object has this record, and it names none of them."""
         subject = self.answer.subject
-        return self.copies > 0 and not (subject.names_this or subject.names_base)
+        return self.copy_count > 0 and not (subject.names_this or subject.names_base)
 
     # -- the redirects
 
     @cached_property
-    def lost_at(self) -> str | None:
+    def dropped_at(self) -> str | None:
         """The URL of the hop whose redirect dropped the inflection, or None."""
-        asked, hops = self.asked, self.answer.hops
+        inflection, hops = self.inflection, self.answer.hops
         for hop, following in pairwise(hops):
-            if hop.url.endswith(asked) and asked.strip("?") not in following.url.partition("?")[2]:
+            if hop.url.endswith(inflection) and inflection.strip("?") not in following.url.partition("?")[2]:
                 return hop.url
-            if asked in ("?", "??") and hop.url.endswith(asked) and "?" not in following.url:
+            if inflection in ("?", "??") and hop.url.endswith(inflection) and "?" not in following.url:
                 return hop.url
         return None
 
@@ -101,7 +101,7 @@ class MetadataFacts:
         return not self.is_erc or "html" in (answer.media_type or "") or bool(answer.title)
 
     @cached_property
-    def tells_no_more(self) -> bool:
+    def answers_no_more(self) -> bool:
         """True if a page with the object's title answers no question that the object's page does not.
 
         A page that answers no question at all must also have the object's URL: it is that page with other news.
@@ -140,7 +140,7 @@ class MetadataFacts:
         return is_comparable and is_at_place_of(one, other) and are_incomparable(one, other)
 
     @cached_property
-    def may_be_everybodys(self) -> bool:
+    def may_equal_control(self) -> bool:
         """True if a name that can't exist gets a success too, and too little arrived to compare the two."""
         if self.control is None or not self.control.is_success:
             return False
@@ -159,7 +159,7 @@ class MetadataFacts:
         return "erc" in (self.answer.record or {})
 
     @cached_property
-    def flat(self) -> Mapping[str, str]:
+    def structured_elements(self) -> Mapping[str, str]:
         """The elements of its record in any structured form."""
         elements: dict[str, str] = {}
         for kind in STRUCTURED:
@@ -169,7 +169,7 @@ class MetadataFacts:
     @cached_property
     def answers(self) -> Mapping[str, str]:
         """The record's answers to who, what, when and where."""
-        return (self.answer.record or {})["erc"] if self.is_erc else kernel(self.flat)
+        return (self.answer.record or {})["erc"] if self.is_erc else kernel(self.structured_elements)
 
     @cached_property
     def answered_questions(self) -> tuple[str, ...]:
@@ -203,7 +203,7 @@ class MetadataFacts:
         return title if is_fault(title) else None
 
     @cached_property
-    def is_anothers(self) -> bool:
+    def is_about_another(self) -> bool:
         """True if the record is not about the object that was reached.
 
         Such a record names another ARK that the object does not lead to; or it names no ARK, and its address is the home
@@ -220,7 +220,7 @@ class MetadataFacts:
             other = Ark.parse(subject.names_other)
             on_way = {mention.ark.base for url in way for mention in find_arks(url)}
             return other.base not in on_way and not declares(self.object.places_of(other))
-        values = "\n".join((*self.answers.values(), *self.flat.values()))
+        values = "\n".join((*self.answers.values(), *self.structured_elements.values()))
         origins = [origin[0] for origin in _ORIGIN.finditer(values)]
         where = self.answers.get("where", "")
         if any(same_host(origin, url) for origin in origins for url in way):
@@ -228,7 +228,7 @@ class MetadataFacts:
             return _OF_COLLECTION.search(where) is not None and not is_on_way and self._shares_no_word_of("what")
         shown = plain(f"{self.object.title} {self.object.text}") if self.object.title else ""
         # RDF with another subject is about the object only if the page has its title.
-        if _ORIGIN.match(self.flat.get("@id", "")) and len(shown) >= ENOUGH_TEXT:
+        if _ORIGIN.match(self.structured_elements.get("@id", "")) and len(shown) >= ENOUGH_TEXT:
             return plain(self.answers.get("what", "")) not in shown
         is_placed_there = _ORIGIN.search(where) if where else not self.is_erc
         return bool(is_placed_there) and self._shares_no_word_of("who", "what")

@@ -96,17 +96,17 @@ class ObjectFacts:
 
     answer: AnswerFacts
     control: AnswerFacts | None = None
-    neighbours: int = 0
+    neighbour_count: int = 0
     """The number of other ARKs that ended at the same URL in this run."""
-    again: Sequence[AnswerFacts] = ()
+    further_answers: Sequence[AnswerFacts] = ()
     """Further answers at the object's address, which show how much its page changes."""
-    others: Sequence[AnswerFacts] = ()
+    second_controls: Sequence[AnswerFacts] = ()
     """Answers to second names that can't exist."""
     changed_controls: Sequence[AnswerFacts] = ()
     """Answers to a repeated control that differ from its first answer."""
-    copies: int = 0
+    copy_count: int = 0
     """The number of other objects whose pages, at other addresses of the host, say and show the same."""
-    described: Sequence[str] = ()
+    described_arks: Sequence[str] = ()
     """ARKs of other objects that pages of the host describe; a few, if there are many."""
 
     @property
@@ -129,10 +129,10 @@ class ObjectFacts:
             return ControlContrast.THE_SAME
         if are_incomparable(answer, control):
             return ControlContrast.NOT_COMPARED
-        if any(map(self._is_made_up, self.others)):
+        if any(map(self._is_made_up, self.second_controls)):
             return ControlContrast.AT_RANDOM
-        controls = [one for one in (control, *self.others) if one.text is not None]
-        is_own = not has_nothing_of_its_own(answer, controls, self.again)
+        controls = [one for one in (control, *self.second_controls) if one.text is not None]
+        is_own = not has_nothing_of_its_own(answer, controls, self.further_answers)
         return ControlContrast.ANOTHER if is_own else ControlContrast.NO_OTHER
 
     def _shows_page_of(self, refusal: AnswerFacts) -> bool:
@@ -190,7 +190,7 @@ class ObjectFacts:
         wall = wall_before(answer, self.changed_controls)
         if wall is not None:
             return wall
-        if not self.neighbours and not answer.asks_to_log_in:
+        if not self.neighbour_count and not answer.asks_to_log_in:
             return None
         is_told = any(one.is_success or one.outcome in _REFUSED for one in self.changed_controls)
         return None if is_told else next(iter(self.changed_controls), None)
@@ -198,7 +198,7 @@ class ObjectFacts:
     @property
     def is_repeated(self) -> bool:
         """True if another object has this page, at another address. An app shell is left to scripts."""
-        return self.copies > 0 and not self.answer.is_left_to_scripts
+        return self.copy_count > 0 and not self.answer.is_left_to_scripts
 
     @property
     def _is_undescribed(self) -> bool:
@@ -210,7 +210,7 @@ class ObjectFacts:
     def notice_among_described(self) -> str | None:
         """The words of absence on a short page without any description, where the pages of other objects have one."""
         words = self.answer.words
-        if not self._is_undescribed or len(self.described) < ENOUGH_DESCRIBED:
+        if not self._is_undescribed or len(self.described_arks) < ENOUGH_DESCRIBED:
             return None
         return words.known_phrase or quirks().tombstone.first_in(plain(". ".join((words.title, *words.headings))))
 
@@ -295,7 +295,7 @@ class ObjectFacts:
         """The weight of `signs`; if there are any, many other ARKs at the same URL count as one more."""
         if not self.signs:
             return Signs.NONE
-        is_supported = len(self.signs) > 1 or self.neighbours >= MANY_NEIGHBOURS
+        is_supported = len(self.signs) > 1 or self.neighbour_count >= MANY_NEIGHBOURS
         return Signs.SEVERAL if is_supported else Signs.ONE
 
     @cached_property
@@ -309,7 +309,7 @@ class ObjectFacts:
 
         The other answers of that host say nothing about its home page.
         """
-        return self.reply is ControlContrast.REFUSED_BEFORE and self.answer.is_site and not self.neighbours
+        return self.reply is ControlContrast.REFUSED_BEFORE and self.answer.is_site and not self.neighbour_count
 
     @property
     def is_page_of_unknown_host(self) -> bool:

@@ -17,7 +17,7 @@ from crawler.asking.shared import AskingRules, Fact, SharedFacts, Target
 from crawler.asking.target import OpenTarget, QuestionToSend
 from crawler.model.observations import Observation, Question
 from crawler.model.resolving import attempt_wait_s
-from crawler.verdicts.readings import CandidateReading, evidence_of_targets, meant_by, readings_of
+from crawler.verdicts.readings import CandidateReading, evidence_of_targets, readings_of, suggested_readings
 from crawler.verdicts.verdict import JUDGING_CPU_S
 from extractors.model.ark import Ark
 from extractors.model.budget import OverBudget, cpu_limit
@@ -76,7 +76,7 @@ class Conversation:
         if target.readings:
             return []  # a replay has begun it
         target.readings, target.is_guess = readings_of(ark, url, self._readings.get(url, ())), False
-        target.suggested = meant_by(target.readings[0], self._evidence)
+        target.suggested = suggested_readings(target.readings[0], self._evidence)
         if target.steps is None:
             self._continue(target)
         return self.go_on()

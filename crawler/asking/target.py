@@ -17,7 +17,7 @@ from crawler.model.observations import ACCESS, ObjectOutcome, Observation, Quest
 from crawler.model.resolving import INFLECTED, INFLECTIONS
 from crawler.verdicts.access import OBJECT_RULES, is_app_shell
 from crawler.verdicts.readings import CandidateReading, Form, next_reading
-from crawler.verdicts.verdict import Description, described_by, facts_beside
+from crawler.verdicts.verdict import Description, description_of, facts_beside
 from extractors.model.ark import Ark
 from extractors.model.urls import origin_of
 
@@ -107,7 +107,7 @@ class OpenTarget:
             if question is Question.WELL_KNOWN:
                 yield from self._ask_once(*self._path, url)
                 yield from self._wait_for(self._path)
-            elif question is Question.DOUBLE and self.description.by is not None:
+            elif question is Question.DOUBLE and self.description.inflection is not None:
                 yield from self._ask_for_commitment(url)
             else:
                 yield from self._ask(question, url)
@@ -118,7 +118,7 @@ class OpenTarget:
         """Return the next question about this ARK with its URL, or None."""
         shared, described = self.shared, self.description
         context = AskingContext(
-            described=described.by is not None,
+            described=described.inflection is not None,
             stated=described.states_commitment,
             legacy=shared.rules.legacy,
             says_no_more=shared.facts.get((Question.DOUBLE, self.neighbourhood)) is False,
@@ -166,7 +166,7 @@ class OpenTarget:
     def description(self) -> Description:
         """The outcomes of the inflections: the one that describes the object, and the commitment."""
         if self._described is None:
-            self._described = described_by(self.answers)
+            self._described = description_of(self.answers)
         return self._described
 
     @property
@@ -217,7 +217,7 @@ class OpenTarget:
             self.shared.label_forms.on_answer(answer)
         if question in ACCESS:
             yield from self._ask_controls(answer)
-        elif self.description.by is question and self.control is not None:
+        elif self.description.inflection is question and self.control is not None:
             url = self.control.asked_url + INFLECTIONS[question]
             yield from self._ask_once(Question.CONTROL_INFO, self.neighbourhood, url)
 

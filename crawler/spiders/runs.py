@@ -36,11 +36,11 @@ from crawler.verdicts.readings import (
     FormState,
     SettledReading,
     evidence_of_targets,
-    meant_by,
-    meant_instead,
+    intended_ark,
     other_readings,
     readings_of,
     settle,
+    suggested_readings,
 )
 from crawler.verdicts.remarks import own_findings
 from crawler.verdicts.verdict import (
@@ -338,7 +338,7 @@ class RunJudge:
         on_bug: Callable[[Exception], None] = _raise_bug,
     ) -> None:
         self._shared = shared_answers
-        self._policies = shared_answers.policies()
+        self._policies = shared_answers.policy_answers()
         self._pages = repeated_pages
         self._at_one_address = Counter(
             (digest, *addresses)
@@ -370,7 +370,7 @@ class RunJudge:
         if ark.is_skipped:
             return TargetReadings(ark, url)
         readings = readings_of(ark, url, self._background.readings.get(url, ()))
-        return TargetReadings(ark, url, readings, meant_by(readings[0], self._evidence))
+        return TargetReadings(ark, url, readings, suggested_readings(readings[0], self._evidence))
 
     def verdict(self, case: TargetReadings, answer_sets: AnswerSets) -> Verdict | None:
         """Return the verdict on one target, or None if its object was never requested."""
@@ -380,8 +380,8 @@ class RunJudge:
             purpose = naan_sharing.purpose if naan_sharing is not None else "examples and tests"
             message = f"NAAN {ark.naan} is for {purpose}; recorded, not requested"
             return skipped_verdict(ark, case.url, message)
-        answer_set = answer_sets.about.get(case.url)
-        if answer_set is None or Question.OBJECT not in answer_set.last:
+        answer_set = answer_sets.by_url.get(case.url)
+        if answer_set is None or Question.OBJECT not in answer_set.last_answers:
             return None
         try:
             with cpu_limit(JUDGING_CPU_S):
@@ -391,10 +391,10 @@ class RunJudge:
         except Exception as bug:
             self._on_bug(bug)
             reason = bug_reason(bug)
-        return judge({question: answer.unread(reason) for question, answer in answer_set.last.items()})
+        return judge({question: answer.unread(reason) for question, answer in answer_set.last_answers.items()})
 
     def _judge(self, case: TargetReadings, answer_sets: AnswerSets, answer_set: AnswerSet) -> Verdict:
-        verdict = judge(answer_set.last, context=self._context(case.ark, answer_set))
+        verdict = judge(answer_set.last_answers, context=self._context(case.ark, answer_set))
         if len(case.urls) < 2:  # most have only one reading
             return verdict
         intended, other_urls = _intended_ark(case, answer_sets)
@@ -405,35 +405,35 @@ class RunJudge:
         answer = answer_set.answer
         assert answer is not None
         asked_url, registry = answer.asked_url, self._background.registry
-        object_answer = answer_set.last[Question.OBJECT]
+        object_answer = answer_set.last_answers[Question.OBJECT]
         landing_arks = self._objects.get(object_answer.final_url, set())
         return VerdictContext(
             control=self._shared.control(ark, asked_url, Question.CONTROL),
             control_as_written=self._shared.control(ark, object_answer.asked_url, Question.CONTROL),
-            controls_again=self._shared.answers_about(
+            repeated_controls=self._shared.answers_about(
                 Question.CONTROL_AGAIN, resolver_or_host(object_answer.asked_url)
             ),
-            other_controls=self._shared.other_controls(ark, answer),
+            second_controls=self._shared.second_controls(ark, answer),
             control_info=self._shared.control(ark, asked_url, Question.CONTROL_INFO),
             control_landing=self._shared.control_at_landing_host(answer),
             control_rendered=self._shared.control(ark, asked_url, Question.CONTROL_RENDERED),
-            neighbours=len(landing_arks) - (ark.base in landing_arks),
-            copies=self._copies(answer_set),
-            described=sorted(map(str, self._described[authority_of(object_answer.final_url)] - {ark.base})),
-            earlier=tuple(answer_set.earlier),
-            policies=self._policies,
-            own_path=(
-                self._shared.last(Question.WELL_KNOWN, origin_of(object_answer.asked_url))
+            neighbour_count=len(landing_arks) - (ark.base in landing_arks),
+            copies_by_digest=self._copies(answer_set),
+            described_arks=sorted(map(str, self._described[authority_of(object_answer.final_url)] - {ark.base})),
+            earlier_attempts=tuple(answer_set.earlier_attempts),
+            policy_answers=self._policies,
+            own_path_answer=(
+                self._shared.last_answer(Question.WELL_KNOWN, origin_of(object_answer.asked_url))
                 if object_answer.is_unknown
                 else None
             ),
-            registered=registry.entry(ark) if registry else None,
+            registry_entry=registry.entry(ark) if registry else None,
         )
 
     def _copies(self, answer_set: AnswerSet) -> Mapping[str, int]:
         """Return, by page digest of the answers, the number of other objects with that page at another URL."""
         copy_counts = {}
-        for answer in answer_set.last.values():
+        for answer in answer_set.last_answers.values():
             digest = answer.page_digest
             if digest is not None and digest in self._pages:
                 objects, address = self._pages[digest], without_inflection(answer.final_url)
@@ -451,4 +451,4 @@ def _intended_ark(case: TargetReadings, answer_sets: AnswerSets) -> tuple[Intend
     other_urls = [
         form.answer.asked_url for form in requested_forms if form.answer is not None and form.reading.url != case.url
     ]
-    return meant_instead(forms, suggested_forms), other_urls
+    return intended_ark(forms, suggested_forms), other_urls

@@ -19,65 +19,65 @@ from crawler.model.resolving import REFUSING_STATUSES, statuses_in_words
 from crawler.verdicts.rules import Evidence, RuleGroup, RuleTable, VerdictRule, always, sentences
 from extractors.model.urls import authority_of, host_name_of
 
-_EXPLAINABLE = frozenset({401, 403, 404, 410, 451})
+_EXPLAINABLE_STATUSES = frozenset({401, 403, 404, 410, 451})
 
-_YES, _SOFT, _OPEN = ObjectOutcome.RESOLVED, ObjectOutcome.SOFT_404, ObjectOutcome.UNDETERMINED
-_PROVES_NOTHING = ((_OPEN, _YES), (_OPEN, _OPEN), (_SOFT, _OPEN))
+_RESOLVED, _SOFT_404, _UNDETERMINED = ObjectOutcome.RESOLVED, ObjectOutcome.SOFT_404, ObjectOutcome.UNDETERMINED
+_UNPROVEN_OUTCOMES = ((_UNDETERMINED, _RESOLVED), (_UNDETERMINED, _UNDETERMINED), (_SOFT_404, _UNDETERMINED))
 #: Replies to the control which show that the page does not depend on the name.
-_FOR_ANY_NAME = frozenset({ControlContrast.THE_SAME, ControlContrast.AT_RANDOM})
-_COUNTS = ((_YES, _YES), (_YES, _YES), (_SOFT, _OPEN))
+_REPLIES_FOR_ANY_NAME = frozenset({ControlContrast.THE_SAME, ControlContrast.AT_RANDOM})
+_USUAL_OUTCOMES = ((_RESOLVED, _RESOLVED), (_RESOLVED, _RESOLVED), (_SOFT_404, _UNDETERMINED))
 #: The outcome of a success, by the reply to the control. Each row has the outcomes for no sign of absence, one, and
 #: several. Each pair is for a page that does not say that it belongs to this ARK, and for one that does.
-_BY_REPLY = {
-    ControlContrast.THE_SAME: ((_OPEN, _YES), (_SOFT, _OPEN), (_SOFT, _OPEN)),
-    ControlContrast.ANOTHER: _COUNTS,
-    ControlContrast.AT_RANDOM: _PROVES_NOTHING,
-    ControlContrast.NO_OTHER: _PROVES_NOTHING,
-    ControlContrast.NOT_COMPARED: _PROVES_NOTHING,
-    ControlContrast.REFUSED_THERE: ((_YES, _YES), (_YES, _YES), (_YES, _YES)),
-    ControlContrast.REFUSED_BEFORE: _COUNTS,
-    ControlContrast.NOTHING: _COUNTS,
+_OUTCOMES_BY_REPLY = {
+    ControlContrast.THE_SAME: ((_UNDETERMINED, _RESOLVED), (_SOFT_404, _UNDETERMINED), (_SOFT_404, _UNDETERMINED)),
+    ControlContrast.ANOTHER: _USUAL_OUTCOMES,
+    ControlContrast.AT_RANDOM: _UNPROVEN_OUTCOMES,
+    ControlContrast.NO_OTHER: _UNPROVEN_OUTCOMES,
+    ControlContrast.NOT_COMPARED: _UNPROVEN_OUTCOMES,
+    ControlContrast.REFUSED_THERE: ((_RESOLVED, _RESOLVED), (_RESOLVED, _RESOLVED), (_RESOLVED, _RESOLVED)),
+    ControlContrast.REFUSED_BEFORE: _USUAL_OUTCOMES,
+    ControlContrast.NOTHING: _USUAL_OUTCOMES,
 }
 #: The same table by all three keys. A test checks that it is complete.
 WORTH: Mapping[tuple[ControlContrast, Signs, bool], ObjectOutcome] = {
     (reply, signs, is_particular): outcomes[is_particular]
-    for reply, by_signs in _BY_REPLY.items()
+    for reply, by_signs in _OUTCOMES_BY_REPLY.items()
     for signs, outcomes in zip(Signs, by_signs, strict=True)
     for is_particular in (False, True)
 }
 
 
 def worth(facts: ObjectFacts) -> ObjectOutcome:
-    """Return the outcome that `WORTH` gives to a success."""
+    """Return the outcome that `WORTH` gives to a successful answer."""
     return WORTH[facts.case]
 
 
 ObjectRule = VerdictRule[ObjectFacts, ObjectOutcome]
-Holds = Callable[[ObjectFacts], bool]
-Says = Callable[[ObjectFacts], Evidence]
+Condition = Callable[[ObjectFacts], bool]
+EvidenceOf = Callable[[ObjectFacts], Evidence]
 
 
-def _refusal(when: str, holds: Holds, outcome: ObjectOutcome, evidence: Says, basis: str = "") -> ObjectRule:
-    """Return a rule about an answer of which only the *evidence* is quoted."""
+def _refusal(when: str, holds: Condition, outcome: ObjectOutcome, evidence: EvidenceOf, basis: str = "") -> ObjectRule:
+    """Return a rule whose evidence is the answer in words, then the sentences of *evidence*."""
     return VerdictRule(
         when, holds, outcome, lambda facts: (describe_answer(facts.answer), *sentences(evidence(facts))), basis=basis
     )
 
 
-def _success(when: str, holds: Holds, outcome: ObjectOutcome, evidence: Says, basis: str = "") -> ObjectRule:
-    """Return a rule about a success, which adds remarks about its page to the evidence."""
+def _success(when: str, holds: Condition, outcome: ObjectOutcome, evidence: EvidenceOf, basis: str = "") -> ObjectRule:
+    """Return a rule about a success: like `_refusal`, with remarks about the page at the end of the evidence."""
     return VerdictRule(
         when,
         holds,
         outcome,
-        lambda facts: (describe_answer(facts.answer), *sentences(evidence(facts)), *_remarks(facts)),
+        lambda facts: (describe_answer(facts.answer), *sentences(evidence(facts)), *_page_remarks(facts)),
         lambda facts: {"about": facts.answer.other_ark} if facts.answer.other_ark else {},
         basis,
     )
 
 
-def _resolution_rules(when: str, holds: Holds, evidence: Says) -> Iterator[ObjectRule]:
-    """Return the two rules about a success that counts: after a 303 the answer is not the object itself."""
+def _resolution_rules(when: str, holds: Condition, evidence: EvidenceOf) -> Iterator[ObjectRule]:
+    """Return two rules for a success that counts: `related` if the chain has a 303, or else `resolved`."""
     yield _success(
         f"{when}; the chain has a 303",
         lambda facts: facts.answer.is_related and holds(facts),
@@ -95,12 +95,12 @@ def _resolution_rules(when: str, holds: Holds, evidence: Says) -> Iterator[Objec
 
 
 def _grounds(facts: ObjectFacts) -> tuple[str, ...]:
-    """Return the reasons why a success counts for more, or for less, than its status."""
+    """Return the sentences about control and page that weigh a success, and its signs of absence."""
     grounds = []
     reply, control = facts.reply, facts.control
     if reply is ControlContrast.THE_SAME and control is not None:
         grounds.append(f"a name that can't exist gets the same page ({control.asked_url})")
-        if worth(facts) is _OPEN:
+        if worth(facts) is _UNDETERMINED:
             grounds.append("so this answer proves nothing")
     if facts.unechoed_own_places:
         grounds.append(f"the page names this ARK ({', '.join(facts.unechoed_own_places[:3])})")
@@ -122,59 +122,61 @@ def _grounds(facts: ObjectFacts) -> tuple[str, ...]:
 
 
 def _wall_evidence(facts: ObjectFacts) -> str:
-    """Return the reason why a success that several objects share proves nothing."""
+    """Return the sentence that the control, requested again, also gets the answer that several objects share."""
     reply = "gets this answer too" if facts.wall and facts.wall.is_success else "gets no usable answer"
     return f"a name that can't exist, requested again during the run, {reply}, so the answer proves nothing about the object"
 
 
-def _remarks(facts: ObjectFacts) -> Iterator[str]:
+def _page_remarks(facts: ObjectFacts) -> Iterator[str]:
     """Return remarks about a success that do not change its outcome."""
-    answer, neighbours = facts.answer, facts.neighbours
+    answer, neighbour_count = facts.answer, facts.neighbour_count
     if answer.refresh:
         yield f"the page refreshes to {answer.refresh}, which was not followed"
     if not answer.body_complete and is_textual(answer.media_type):
         yield ("its body was not read to the end" if answer.body_bytes else "its body could not be read")
-    if neighbours:
-        yield f"{neighbours} other ARK{'s end' if neighbours > 1 else ' ends'} at the same URL"
+    if neighbour_count:
+        yield f"{neighbour_count} other ARK{'s end' if neighbour_count > 1 else ' ends'} at the same URL"
     if answer.other_ark is not None:
         yield f"the page identifies itself as that of another ARK: {answer.other_ark}"
 
 
 def source_of_not_found(answer: Observation) -> str:
-    """Return the source of a not-found: the resolver, or the host that it led to (2020, 7.1.2)."""
+    """Return a sentence that says if resolver or landing host reports that a name is unknown (draft 2020, 7.1.2)."""
     landing = authority_of(answer.final_url)
     if len(answer.hops) == 1 or landing == authority_of(answer.hops[0].url):
         return "the resolver itself reports this"
     return f"the landing host {landing} reports this; the resolver knew the ARK"
 
 
-def _emptiness(facts: ObjectFacts) -> str:
-    """Return in words how an answer is empty."""
+def _emptiness_in_words(facts: ObjectFacts) -> str:
+    """Return a clause: the answer has no content, or the page only labels and parts of its site."""
     if facts.answer.facts.is_unfilled:
         return "the page has only parts of its site, or labels without values"
     return "the answer is empty"
 
 
 def _host_reason(answer: Observation) -> str | None:
-    """Return the known meaning of a status at its host."""
+    """Return the special meaning of the last status at its host by ``quirks.toml``, or None."""
     return quirks().host_reason(host_name_of(answer.final_url), answer.status or 0)
 
 
 def describe_answer(answer: Observation) -> str:
-    """Return the last answer of a chain in words."""
-    last = answer.hops[-1]
-    redirects = len(answer.hops) - 1
-    way = "" if not redirects else f" after {redirects} redirect{'s' if redirects > 1 else ''}"
-    return f"{last.url} answered {last.status}{way}"
+    """Return a sentence: the last URL of a chain, its status, and the number of redirects."""
+    last_hop = answer.hops[-1]
+    redirect_count = len(answer.hops) - 1
+    redirects_note = (
+        "" if not redirect_count else f" after {redirect_count} redirect{'s' if redirect_count > 1 else ''}"
+    )
+    return f"{last_hop.url} answered {last_hop.status}{redirects_note}"
 
 
 def describe_end(answer: Observation) -> str:
-    """Return the end of a chain without a last answer in words."""
+    """Return the reason, with the last URL, why a chain ended without a status."""
     if not answer.hops:
         return answer.detail or answer.end.value
-    last = answer.hops[-1]
-    words = answer.detail or last.error or last.location or answer.end.value
-    return words if last.url in words else f"{last.url}: {words}"
+    last_hop = answer.hops[-1]
+    reason = answer.detail or last_hop.error or last_hop.location or answer.end.value
+    return reason if last_hop.url in reason else f"{last_hop.url}: {reason}"
 
 
 # -- the rules
@@ -190,7 +192,7 @@ def _rule_of_end(end: str, outcome: ObjectOutcome) -> ObjectRule:
     )
 
 
-def _by_thump(outcome: ObjectOutcome, codes: str) -> ObjectRule:
+def _thump_rule(outcome: ObjectOutcome, codes: str) -> ObjectRule:
     return _refusal(
         f"THUMP-Status {codes}",
         lambda facts: status_outcome(facts.answer.thump_fault or 0) is outcome,
@@ -200,7 +202,7 @@ def _by_thump(outcome: ObjectOutcome, codes: str) -> ObjectRule:
     )
 
 
-def _by_status(outcome: ObjectOutcome, statuses: str) -> ObjectRule:
+def _status_rule(outcome: ObjectOutcome, statuses: str) -> ObjectRule:
     return _refusal(
         f"the last status is {statuses}",
         lambda facts: facts.answer.outcome is outcome,
@@ -212,7 +214,7 @@ def _by_status(outcome: ObjectOutcome, statuses: str) -> ObjectRule:
     )
 
 
-_STATUSES = {
+_STATUSES_BY_OUTCOME = {
     ObjectOutcome.BROKEN: statuses_in_words(SAYS_BROKEN),
     ObjectOutcome.BLOCKED: statuses_in_words(REFUSING_STATUSES),
     ObjectOutcome.TIMEOUT: "408",
@@ -220,13 +222,13 @@ _STATUSES = {
     ObjectOutcome.UNDETERMINED: "any other",
 }
 
-_CHALLENGE = _refusal(
+_CHALLENGE_RULE = _refusal(
     "the answer is a robot check",
     lambda facts: facts.challenge is not None,
     ObjectOutcome.BLOCKED,
     lambda facts: f"the answer is a robot check: {facts.challenge}",
 )
-_SPECIAL_PAGES = (
+_SPECIAL_PAGE_RULES = (
     _success(
         "the answer is the resolver's own entry for a NAAN or shoulder",
         lambda facts: facts.answer.is_registry_entry,
@@ -237,7 +239,7 @@ _SPECIAL_PAGES = (
         "the answer is empty, or has only parts of its site or labels without values, and its headers do not name this ARK",
         lambda facts: facts.answer.is_empty and not facts.declares_itself,
         ObjectOutcome.UNDETERMINED,
-        lambda facts: [f"{_emptiness(facts)}, so the object can't be seen", *_grounds(facts)],
+        lambda facts: [f"{_emptiness_in_words(facts)}, so the object can't be seen", *_grounds(facts)],
     ),
     _success(
         "other objects of the run got this answer, and the control, requested again, gets it too or no usable answer",
@@ -264,14 +266,16 @@ _SPECIAL_PAGES = (
     ),
     _success(
         "the page reports that the object, not a part of it, was withdrawn; the control gets another reply",
-        lambda facts: facts.reply not in _FOR_ANY_NAME and facts.withdrawal is not None,
+        lambda facts: facts.reply not in _REPLIES_FOR_ANY_NAME and facts.withdrawal is not None,
         ObjectOutcome.EXPLAINED,
         lambda facts: f"the page explains that the object was withdrawn: {facts.withdrawal!r}",
         "2023, 5.1",
     ),
     _success(
         "the page is a tombstone by its address or title, or is not shown in our region; the control gets another reply",
-        lambda facts: facts.reply not in _FOR_ANY_NAME and (facts.tombstone is not None or facts.regional is not None),
+        lambda facts: (
+            facts.reply not in _REPLIES_FOR_ANY_NAME and (facts.tombstone is not None or facts.regional is not None)
+        ),
         ObjectOutcome.EXPLAINED,
         lambda facts: (
             f"the page has the form of a tombstone: {facts.tombstone!r}"
@@ -288,7 +292,7 @@ _SPECIAL_PAGES = (
     ),
 )
 #: Pages that nothing identifies as the object's, although the reply to the control lets them count.
-_DOUBTFUL_PAGES = (
+_DOUBTFUL_PAGE_RULES = (
     _success(
         "title or heading report a withdrawal, and the page describes no object",
         lambda facts: facts.withdrawal_in_heading is not None,
@@ -325,7 +329,7 @@ _DOUBTFUL_PAGES = (
         ObjectOutcome.UNDETERMINED,
         lambda facts: [
             *_grounds(facts),
-            f"the host sends a page with the same words, links and media for other objects ({facts.copies})",
+            f"the host sends a page with the same words, links and media for other objects ({facts.copy_count})",
         ],
     ),
     _success(
@@ -335,31 +339,33 @@ _DOUBTFUL_PAGES = (
         lambda facts: [
             *_grounds(facts),
             f"the page says {facts.notice_among_described!r}, and does not describe an object",
-            f"the host describes other objects ({', '.join(facts.described)})",
+            f"the host describes other objects ({', '.join(facts.described_arks)})",
         ],
     ),
 )
-_WORTH = (
+_WORTH_RULES = (
     _success(
         "the answer is an error record, and its worth is `resolved`",
-        lambda facts: worth(facts) is _YES and facts.answer.is_error_record,
+        lambda facts: worth(facts) is _RESOLVED and facts.answer.is_error_record,
         ObjectOutcome.UNDETERMINED,
         _grounds,
     ),
     _success(
         "the page has hardly any text, and refreshes to another address",
-        lambda facts: worth(facts) is _YES and not facts.declares_itself and facts.answer.only_refreshes,
+        lambda facts: worth(facts) is _RESOLVED and not facts.declares_itself and facts.answer.only_refreshes,
         ObjectOutcome.UNDETERMINED,
         _grounds,
     ),
-    _success("its worth is `soft-404`", lambda facts: worth(facts) is _SOFT, ObjectOutcome.SOFT_404, _grounds),
-    _success("its worth is `undetermined`", lambda facts: worth(facts) is _OPEN, ObjectOutcome.UNDETERMINED, _grounds),
+    _success("its worth is `soft-404`", lambda facts: worth(facts) is _SOFT_404, ObjectOutcome.SOFT_404, _grounds),
+    _success(
+        "its worth is `undetermined`", lambda facts: worth(facts) is _UNDETERMINED, ObjectOutcome.UNDETERMINED, _grounds
+    ),
     *_resolution_rules("the last status is a success", always, _grounds),
 )
-_REFUSALS = (
+_REFUSAL_RULES = (
     _refusal(
-        f"the last status is {statuses_in_words(_EXPLAINABLE)}, and the page explains why this object is not available",
-        lambda facts: facts.answer.status in _EXPLAINABLE and facts.explanation is not None,
+        f"the last status is {statuses_in_words(_EXPLAINABLE_STATUSES)}, and the page explains why this object is not available",
+        lambda facts: facts.answer.status in _EXPLAINABLE_STATUSES and facts.explanation is not None,
         ObjectOutcome.EXPLAINED,
         lambda facts: f"the answer explains why this object is not available: {facts.explanation!r}",
         "2023, 5.1",
@@ -402,7 +408,7 @@ _REFUSALS = (
             "but only scripts can fill its page; some hosts send such a page for any name, so a browser may show more"
         ),
     ),
-    *(_by_status(outcome, statuses) for outcome, statuses in _STATUSES.items()),
+    *(_status_rule(outcome, statuses) for outcome, statuses in _STATUSES_BY_OUTCOME.items()),
 )
 #: Whether the object was reached.
 OBJECT_RULES: RuleTable[ObjectFacts, ObjectOutcome] = RuleTable(
@@ -413,20 +419,20 @@ OBJECT_RULES: RuleTable[ObjectFacts, ObjectOutcome] = RuleTable(
             lambda facts: not facts.answer.is_answered,
             tuple(_rule_of_end(end.value, outcome) for end, outcome in OUTCOME_OF_END.items()),
         ),
-        RuleGroup("all other answers", always, (_CHALLENGE,)),
+        RuleGroup("all other answers", always, (_CHALLENGE_RULE,)),
         RuleGroup(
             "successes with a THUMP-Status of 400 or more",
             lambda facts: facts.answer.thump_fault is not None,
-            tuple(_by_thump(outcome, codes) for outcome, codes in _STATUSES.items()),
+            tuple(_thump_rule(outcome, codes) for outcome, codes in _STATUSES_BY_OUTCOME.items()),
         ),
-        RuleGroup("other successes", lambda facts: facts.answer.is_success, _SPECIAL_PAGES),
+        RuleGroup("other successes", lambda facts: facts.answer.is_success, _SPECIAL_PAGE_RULES),
         RuleGroup(
             "other successes whose worth is `resolved`, of pages that neither name this ARK nor describe an object",
-            lambda facts: facts.answer.is_success and worth(facts) is _YES and not facts.is_particular,
-            _DOUBTFUL_PAGES,
+            lambda facts: facts.answer.is_success and worth(facts) is _RESOLVED and not facts.is_particular,
+            _DOUBTFUL_PAGE_RULES,
         ),
-        RuleGroup("all other successes", lambda facts: facts.answer.is_success, _WORTH),
-        RuleGroup("all other statuses", always, _REFUSALS),
+        RuleGroup("all other successes", lambda facts: facts.answer.is_success, _WORTH_RULES),
+        RuleGroup("all other statuses", always, _REFUSAL_RULES),
     ),
 )
 
@@ -435,37 +441,39 @@ OBJECT_RULES: RuleTable[ObjectFacts, ObjectOutcome] = RuleTable(
 
 
 #: Replies to the control that another page could not have changed.
-_UNTOLD = frozenset({ControlContrast.THE_SAME, ControlContrast.NO_OTHER, ControlContrast.NOT_COMPARED})
+_REPLIES_WITHOUT_CONTRAST = frozenset(
+    {ControlContrast.THE_SAME, ControlContrast.NO_OTHER, ControlContrast.NOT_COMPARED}
+)
 #: Outcomes that depend on the text of the page, as long as its scripts have not run.
-_UNSETTLED = frozenset({ObjectOutcome.UNDETERMINED, ObjectOutcome.SOFT_404})
+_PROVISIONAL_OUTCOMES = frozenset({ObjectOutcome.UNDETERMINED, ObjectOutcome.SOFT_404})
 #: The number of missing parts of a page that are named.
 _MOST_NAMED = 3
 
 
 def is_app_shell(facts: ObjectFacts) -> bool:
-    """Return True if an answer may be an app shell: a page with scripts that is the same for the control."""
+    """Return True if a success may be an app shell: HTML with scripts, which the control gets too, and no certain outcome."""
     answer = facts.answer
     is_html = answer.body_complete and "html" in (answer.media_type or "")
     runs_scripts = answer.is_success and is_html and answer.facts.runs_scripts
-    if not runs_scripts or facts.control is None or facts.reply not in _UNTOLD:
+    if not runs_scripts or facts.control is None or facts.reply not in _REPLIES_WITHOUT_CONTRAST:
         return False
-    return OBJECT_RULES.judge(facts).outcome in _UNSETTLED
+    return OBJECT_RULES.judge(facts).outcome in _PROVISIONAL_OUTCOMES
 
 
-def fault_of(answer: AnswerFacts) -> str | None:
+def rendering_fault(answer: AnswerFacts) -> str | None:
     """Return the reason why a rendered page can't be judged, or None."""
     rendering = answer.rendering
     if rendering is None:
-        came = answer.detail or answer.end.value
+        reason = answer.detail or answer.end.value
         if answer.is_answered:
-            came = f"it was answered {answer.status}"
-        return f"nothing was rendered: {came}"
+            reason = f"it was answered {answer.status}"
+        return f"nothing was rendered: {reason}"
     if rendering.fault is not None:
         return rendering.fault
     if rendering.lacking:
-        more = len(rendering.lacking) - _MOST_NAMED
-        others = f" and {more} more" if more > 0 else ""
-        return f"parts of it are missing: {'; '.join(rendering.lacking[:_MOST_NAMED])}{others}"
+        unnamed_count = len(rendering.lacking) - _MOST_NAMED
+        unnamed_note = f" and {unnamed_count} more" if unnamed_count > 0 else ""
+        return f"parts of it are missing: {'; '.join(rendering.lacking[:_MOST_NAMED])}{unnamed_note}"
     return None
 
 
@@ -476,20 +484,20 @@ def judge_rendered(
 
     *control* is the rendered page of a name that can't exist.
     """
-    rendering, fault = rendered.rendering, fault_of(rendered)
+    rendering, fault = rendered.rendering, rendering_fault(rendered)
     if fault is None and control is None:
         fault = "the page of a name that can't exist was not rendered"
-    if fault is None and control is not None and (of_control := fault_of(control)):
-        fault = f"the page of a name that can't exist: {of_control}"
+    if fault is None and control is not None and (control_fault := rendering_fault(control)):
+        fault = f"the page of a name that can't exist: {control_fault}"
     if fault is not None or rendering is None:
         browser = rendering.browser if rendering is not None else "a browser"
-        words = f"rendered with {browser}, but the result can't be judged: {fault}"
-        return replace(verdict, evidence=(*verdict.evidence, words))
-    requests = sum(hop.location is None for hop in rendering.requests)
-    how = (
+        reason = f"rendered with {browser}, but the result can't be judged: {fault}"
+        return replace(verdict, evidence=(*verdict.evidence, reason))
+    request_count = sum(hop.location is None for hop in rendering.requests)
+    rendering_note = (
         f"without scripts the page is the same for any name; rendered with {rendering.browser}, which sent"
-        f" {requests} request{'' if requests == 1 else 's'}"
+        f" {request_count} request{'' if request_count == 1 else 's'}"
     )
-    shown = OBJECT_RULES.judge(ObjectFacts(rendered, control))
-    first, *others = shown.evidence
-    return replace(shown, evidence=(first, how, *others))
+    rendered_verdict = OBJECT_RULES.judge(ObjectFacts(rendered, control))
+    first_sentence, *further_sentences = rendered_verdict.evidence
+    return replace(rendered_verdict, evidence=(first_sentence, rendering_note, *further_sentences))

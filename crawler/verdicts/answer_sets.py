@@ -36,33 +36,33 @@ SHARED = frozenset(
 class AnswerSet:
     """The answers about one ARK at one URL; the last attempt at each question is its answer."""
 
-    last: dict[Question, AnswerFacts] = field(default_factory=dict)
-    earlier: list[Observation] = field(default_factory=list)
+    last_answers: dict[Question, AnswerFacts] = field(default_factory=dict)
+    earlier_attempts: list[Observation] = field(default_factory=list)
     """The earlier attempts."""
 
     def add(self, observation: Observation) -> None:
-        """Keep *observation*, in any order of the attempts."""
-        last_answer = self.last.get(observation.question)
+        """Add *observation* to the last answers or, if a later attempt is there, to the earlier attempts."""
+        last_answer = self.last_answers.get(observation.question)
         if last_answer is None or observation.attempt >= last_answer.attempt:
-            self.earlier += [last_answer] if last_answer is not None else []
-            self.last[observation.question] = AnswerFacts.from_observation(observation)
+            self.earlier_attempts += [last_answer] if last_answer is not None else []
+            self.last_answers[observation.question] = AnswerFacts.from_observation(observation)
         else:
-            self.earlier.append(observation)
+            self.earlier_attempts.append(observation)
 
     @property
     def answer(self) -> AnswerFacts | None:
-        """The answer that reached the object, or else the first one; None if nothing was asked."""
-        return reached_answer(self.last) or self.last.get(Question.OBJECT)
+        """The answer that reached the object, or else that to the object question; None without one."""
+        return reached_answer(self.last_answers) or self.last_answers.get(Question.OBJECT)
 
 
 @dataclass(frozen=True, slots=True)
 class AnswerSets:
     """The observations of a run, or those about some of its ARKs together with the shared ones."""
 
-    about: dict[str, AnswerSet] = field(default_factory=dict)
+    by_url: dict[str, AnswerSet] = field(default_factory=dict)
     """Answers about single ARKs, by the URL of the object question."""
     _shared: dict[tuple[Question, Hashable], list[AnswerFacts]] = field(default_factory=dict)
-    """Answers about many ARKs, by their question and what they are about."""
+    """Answers about many ARKs, by the keys of `_shared_keys`."""
 
     @classmethod
     def from_observations(cls, observations: Iterable[Observation]) -> AnswerSets:
@@ -70,7 +70,7 @@ class AnswerSets:
         answer_sets = cls()
         for observation in observations:
             if observation.question not in SHARED:
-                answer_sets.about.setdefault(observation.request_url, AnswerSet()).add(observation)
+                answer_sets.by_url.setdefault(observation.request_url, AnswerSet()).add(observation)
                 continue
             answer = AnswerFacts.from_observation(observation)
             for key in _shared_keys(answer):
@@ -78,15 +78,15 @@ class AnswerSets:
         return answer_sets
 
     def with_those_about(self, observations: Iterable[Observation]) -> AnswerSets:
-        """Return the answers of *observations* about single ARKs, with the shared answers of this group."""
-        return replace(self, about=AnswerSets.from_observations(observations).about)
+        """Return the shared answers of these sets, with the answers of *observations* about single ARKs."""
+        return replace(self, by_url=AnswerSets.from_observations(observations).by_url)
 
     def answer(self, url: str) -> AnswerFacts | None:
         """Return the answer for the object at *url*, or None."""
-        return self.about[url].answer if url in self.about else None
+        return self.by_url[url].answer if url in self.by_url else None
 
     def form(self, reading: CandidateReading) -> Form:
-        """Return a reading with its answer and the answer to its control."""
+        """Return *reading* with its answer and the answer to its control, if they were requested."""
         answer = self.answer(reading.url)
         if answer is None:
             return Form(reading)
@@ -97,33 +97,43 @@ class AnswerSets:
         """Return the answers to a shared question about a *subject* (`_shared_keys`)."""
         return self._shared.get((question, subject), [])
 
-    def last(self, question: Question, subject: Hashable) -> AnswerFacts | None:
+    def last_answer(self, question: Question, subject: Hashable) -> AnswerFacts | None:
         """Return the last attempt at a shared question about a *subject*, or None."""
         return max(reversed(self.answers_about(question, subject)), key=lambda answer: answer.attempt, default=None)
 
-    def policies(self) -> dict[str, AnswerFacts]:
+    def policy_answers(self) -> dict[str, AnswerFacts]:
         """Return the last answers for pages with the full text of a commitment, by the URL requested."""
-        asked = [subject for question, subject in self._shared if question is Question.POLICY_LINK]
-        return {str(url): answer for url in asked if (answer := self.last(Question.POLICY_LINK, url)) is not None}
+        policy_urls = [subject for question, subject in self._shared if question is Question.POLICY_LINK]
+        return {
+            str(url): answer
+            for url in policy_urls
+            if (answer := self.last_answer(Question.POLICY_LINK, url)) is not None
+        }
 
     def control_at_landing_host(self, answer: AnswerFacts) -> AnswerFacts | None:
         """Return the answer to the control at the host where the redirects of *answer* ended, or None.
 
         If that control got the object's page, the one with every part of the address changed counts.
         """
-        control = self.last(Question.CONTROL_LANDING, landing_pattern(answer.final_url))
-        other = self.last(Question.CONTROL_EVERY_PART, landing_pattern(answer.final_url, every=True))
-        if control is None or other is None:
-            return control or other
+        control = self.last_answer(Question.CONTROL_LANDING, landing_pattern(answer.final_url))
+        every_part_control = self.last_answer(
+            Question.CONTROL_EVERY_PART, landing_pattern(answer.final_url, every=True)
+        )
+        if control is None or every_part_control is None:
+            return control or every_part_control
         is_needed = ObjectFacts(answer, control).reply is ControlContrast.THE_SAME
-        return other if is_needed and ObjectFacts(answer, other).reply is not ControlContrast.NOTHING else control
+        return (
+            every_part_control
+            if is_needed and ObjectFacts(answer, every_part_control).reply is not ControlContrast.NOTHING
+            else control
+        )
 
-    def other_controls(self, ark: Ark, answer: AnswerFacts) -> list[AnswerFacts]:
+    def second_controls(self, ark: Ark, answer: AnswerFacts) -> list[AnswerFacts]:
         """Return the answers to the second controls of *ark*, at its resolver and at the landing host of *answer*."""
-        found = [self.control(ark, answer.asked_url, Question.CONTROL_OTHER)]
+        controls = [self.control(ark, answer.asked_url, Question.CONTROL_OTHER)]
         if answer.is_redirected:
-            found.append(self.last(Question.CONTROL_OTHER, landing_pattern(answer.final_url)))
-        return [control for control in found if control is not None]
+            controls.append(self.last_answer(Question.CONTROL_OTHER, landing_pattern(answer.final_url)))
+        return [control for control in controls if control is not None]
 
     def control(self, ark: Ark, url: str, question: Question) -> AnswerFacts | None:
         """Return the answer to the control of *ark*, which was requested at *url*.

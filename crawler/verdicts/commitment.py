@@ -37,24 +37,28 @@ class CommitmentFacts:
     """
 
     answers: AnswersByQuestion
-    described_by: Collection[Question]
+    describing_inflections: Collection[Question]
     """The inflections whose answers describe the object."""
 
     @cached_property
-    def asked(self) -> tuple[Question, ...]:
-        """The inflections that were requested."""
+    def requested_inflections(self) -> tuple[Question, ...]:
+        """The inflections with an answer, the conclusive ones first."""
         return tuple(question for question in (*_CONCLUSIVE, Question.SINGLE) if question in self.answers)
 
     @cached_property
-    def genuine(self) -> tuple[Question, ...]:
-        """The inflections whose answer is a description, or a statement of commitment alone."""
-        return tuple(one for one in self.asked if one in self.described_by or self.answers[one].states_alone)
+    def genuine_inflections(self) -> tuple[Question, ...]:
+        """The requested inflections whose answer describes the object or states only a commitment."""
+        return tuple(
+            question
+            for question in self.requested_inflections
+            if question in self.describing_inflections or self.answers[question].states_alone
+        )
 
     @cached_property
     def stating_inflection(self) -> Question | None:
         """The first genuine inflection whose answer states a commitment."""
-        statements = ((question, self.answers[question].statement) for question in self.genuine)
-        return next((question for question, stated in statements if stated is not None), None)
+        statements = ((question, self.answers[question].statement) for question in self.genuine_inflections)
+        return next((question for question, statement in statements if statement is not None), None)
 
     @cached_property
     def statement(self) -> Mapping[str, str]:
@@ -62,13 +66,13 @@ class CommitmentFacts:
         return (self.stating_inflection and self.answers[self.stating_inflection].statement) or {}
 
     @property
-    def asked_by(self) -> str:
-        """The inflection whose answer contains the statement."""
+    def inflection(self) -> str:
+        """The inflection whose answer states the commitment, such as ``?info``; ``?info`` if none does."""
         return INFLECTIONS[self.stating_inflection or Question.INFO]
 
     @cached_property
     def what(self) -> str:
-        """The text of the statement."""
+        """The text of the statement, without colons at its end; empty without a statement."""
         return self.statement.get("what", "").strip().rstrip(":").strip()
 
     @property
@@ -79,19 +83,19 @@ class CommitmentFacts:
 
     @cached_property
     def conclusive_inflections(self) -> tuple[Question, ...]:
-        """The genuine inflections that can show that there is no commitment."""
-        return tuple(question for question in self.genuine if question in _CONCLUSIVE)
+        """The genuine inflections except ``?``: their answers can show that there is no commitment."""
+        return tuple(question for question in self.genuine_inflections if question in _CONCLUSIVE)
 
     @cached_property
-    def foreign(self) -> str | None:
+    def foreign_reason(self) -> str | None:
         """The reason why the record, with its commitment or without one, is not about this ARK, or None."""
         question = self.stating_inflection or (self.conclusive_inflections[-1] if self.conclusive_inflections else None)
         if question is None:
             return None
         answer = self.answers[question]
         if answer.subject.names_other:
-            other = answer.subject.names_other
-            return f"the record, and any commitment in it, is about another ARK: {other}"
+            other_ark = answer.subject.names_other
+            return f"the record, and any commitment in it, is about another ARK: {other_ark}"
         if answer.subject.names_base:
             return f"the commitment is for {answer.ark.base}, not for this part of it"
         return None
@@ -108,9 +112,9 @@ def _as_given(facts: CommitmentFacts) -> Mapping[str, Any]:
 
 def _statement_evidence(facts: CommitmentFacts) -> str:
     who, when, level = facts.statement.get("who", ""), facts.statement.get("when", ""), level_of(facts.what)
-    by = f", by {who}" if who and not missing_code(who) else ""
-    since = f", since {when}" if when and not missing_code(when) else ""
-    return f"{facts.asked_by} states {level.value if level else 'a commitment'}{by}{since}: {facts.what}"
+    guarantor = f", by {who}" if who and not missing_code(who) else ""
+    start = f", since {when}" if when and not missing_code(when) else ""
+    return f"{facts.inflection} states {level.value if level else 'a commitment'}{guarantor}{start}: {facts.what}"
 
 
 #: The rules for the provider's promise, by its genuine answers.
@@ -119,11 +123,11 @@ COMMITMENT_RULES: RuleTable[CommitmentFacts, CommitmentOutcome] = RuleTable(
     (
         RuleGroup(
             "answers that neither describe the object nor state a commitment",
-            lambda facts: not facts.genuine,
+            lambda facts: not facts.genuine_inflections,
             (
                 VerdictRule(
                     "no inflection was requested",
-                    lambda facts: not facts.asked,
+                    lambda facts: not facts.requested_inflections,
                     CommitmentOutcome.NOT_ASKED,
                     lambda facts: (),
                 ),
@@ -141,16 +145,16 @@ COMMITMENT_RULES: RuleTable[CommitmentFacts, CommitmentOutcome] = RuleTable(
             (
                 VerdictRule(
                     "it is in a record about another ARK or about the whole of this part",
-                    lambda facts: facts.foreign is not None,
+                    lambda facts: facts.foreign_reason is not None,
                     CommitmentOutcome.UNDETERMINED,
-                    lambda facts: facts.foreign,
+                    lambda facts: facts.foreign_reason,
                     basis="2023, 2.5",
                 ),
                 VerdictRule(
                     "it declares by a code such as (:unap) that there is none",
                     lambda facts: missing_code(facts.what) in ON_PURPOSE,
                     CommitmentOutcome.STATED,
-                    lambda facts: f"{facts.asked_by} declares that there is none: {facts.what}",
+                    lambda facts: f"{facts.inflection} declares that there is none: {facts.what}",
                     _as_given,
                     "2023, 5.1.1",
                 ),
@@ -158,7 +162,7 @@ COMMITMENT_RULES: RuleTable[CommitmentFacts, CommitmentOutcome] = RuleTable(
                     "its guarantor or its place is the default of a template",
                     lambda facts: facts.template is not None,
                     CommitmentOutcome.PLACEHOLDER,
-                    lambda facts: f"{facts.asked_by} returned the statement of a template: {facts.template!r}",
+                    lambda facts: f"{facts.inflection} returned the statement of a template: {facts.template!r}",
                     _as_given,
                 ),
                 VerdictRule(
@@ -166,7 +170,7 @@ COMMITMENT_RULES: RuleTable[CommitmentFacts, CommitmentOutcome] = RuleTable(
                     lambda facts: not facts.what and has_address_and_guarantor(facts.statement),
                     CommitmentOutcome.STATED,
                     lambda facts: (
-                        f"{facts.asked_by} names no level, but the address of the commitment: {facts.statement['where']}"
+                        f"{facts.inflection} names no level, but the address of the commitment: {facts.statement['where']}"
                     ),
                     _as_given,
                     "2023, 5.1.1",
@@ -175,14 +179,14 @@ COMMITMENT_RULES: RuleTable[CommitmentFacts, CommitmentOutcome] = RuleTable(
                     "it is empty, the default text of a template, a program or an empty form, or the report of a fault",
                     lambda facts: is_placeholder(facts.what),
                     CommitmentOutcome.PLACEHOLDER,
-                    lambda facts: f"{facts.asked_by} returned a statement without content: {facts.what!r}",
+                    lambda facts: f"{facts.inflection} returned a statement without content: {facts.what!r}",
                     _as_given,
                 ),
                 VerdictRule(
                     "it has few words, without one about permanence, and no address of the full statement",
                     lambda facts: is_uninformative(facts.what) and policy_link(facts.statement) is None,
                     CommitmentOutcome.UNDETERMINED,
-                    lambda facts: f"{facts.asked_by} returned a statement that is too short to judge: {facts.what!r}",
+                    lambda facts: f"{facts.inflection} returned a statement that is too short to judge: {facts.what!r}",
                     _as_given,
                 ),
                 VerdictRule(
@@ -208,15 +212,17 @@ COMMITMENT_RULES: RuleTable[CommitmentFacts, CommitmentOutcome] = RuleTable(
                 ),
                 VerdictRule(
                     "only pages describe the object, no record",
-                    lambda facts: all(facts.answers[one].record is None for one in facts.conclusive_inflections),
+                    lambda facts: all(
+                        facts.answers[question].record is None for question in facts.conclusive_inflections
+                    ),
                     CommitmentOutcome.UNDETERMINED,
                     lambda facts: "the answer is a page, not a record, and no commitment could be read in it",
                 ),
                 VerdictRule(
                     "the record is about another ARK or about the whole of this part",
-                    lambda facts: facts.foreign is not None,
+                    lambda facts: facts.foreign_reason is not None,
                     CommitmentOutcome.UNDETERMINED,
-                    lambda facts: facts.foreign,
+                    lambda facts: facts.foreign_reason,
                     basis="2023, 2.5",
                 ),
                 VerdictRule(
@@ -224,7 +230,7 @@ COMMITMENT_RULES: RuleTable[CommitmentFacts, CommitmentOutcome] = RuleTable(
                     always,
                     CommitmentOutcome.ABSENT,
                     lambda facts: (
-                        f"the record at {' and '.join(INFLECTIONS[one] for one in facts.conclusive_inflections)}"
+                        f"the record at {' and '.join(INFLECTIONS[question] for question in facts.conclusive_inflections)}"
                         " contains no commitment"
                     ),
                     basis="2023, 5.1.1",
@@ -235,8 +241,8 @@ COMMITMENT_RULES: RuleTable[CommitmentFacts, CommitmentOutcome] = RuleTable(
 )
 
 
-def about_policy(page: AnswerFacts) -> str:
-    """Return the answer for the page with the full statement, in words."""
+def policy_evidence(page: AnswerFacts) -> str:
+    """Return a sentence: the address of the full statement of commitment, and its status or the end of its chain."""
     is_answered = page.end is ChainEnd.ANSWERED
-    words = f"answers {page.status}" if is_answered else f"gives no answer ({page.end.value})"
-    return f"the full statement at {page.asked_url} {words}"
+    result = f"answers {page.status}" if is_answered else f"gives no answer ({page.end.value})"
+    return f"the full statement at {page.asked_url} {result}"

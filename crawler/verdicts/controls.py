@@ -24,10 +24,12 @@ class CountedControl(StrEnum):
 
 @dataclass(frozen=True, eq=False)
 class ControlFacts:
-    """The facts of an answer for an object, next to the resolver's control and to the *landing* host's control."""
+    """An answer for an object with two controls: one at the resolver, one at the landing host."""
 
     resolvers: ObjectFacts
+    """The facts of the answer with the resolver's control."""
     landing: AnswerFacts
+    """The answer to the landing host's control."""
 
     @property
     def answer(self) -> AnswerFacts:
@@ -36,22 +38,22 @@ class ControlFacts:
 
     @cached_property
     def at_landing(self) -> ObjectFacts:
-        """The facts with the landing host's control."""
+        """The facts of the answer with the landing host's control."""
         return replace(self.resolvers, control=self.landing)
 
     @property
     def covers_landing(self) -> bool:
-        """True if the resolver's control got its answer where the object did."""
+        """True if the resolver's control was answered by the host that answered for the object, or with a success."""
         return self.resolvers.reply not in (ControlContrast.REFUSED_BEFORE, ControlContrast.NOTHING)
 
     @property
     def is_refused_there(self) -> bool:
-        """True if the landing host refuses its control."""
+        """True if the landing host answers its control with an error status."""
         return self.at_landing.reply is ControlContrast.REFUSED_THERE
 
     @property
     def leads_to_log_in(self) -> bool:
-        """True if the resolver itself leads to a log-in page."""
+        """True if the last redirect leads to a log-in page, from the host of the first request."""
         hops = self.answer.hops
         return is_log_in(self.answer.final_url) and same_host(hops[0].url, hops[-2].url)
 
@@ -62,7 +64,7 @@ class ControlFacts:
         return len(patterns) > 1
 
     @property
-    def is_absent_in_text(self) -> bool:
+    def has_several_signs_of_absence(self) -> bool:
         """True if several signs, not only the title, report an absence on a page that is no tombstone."""
         words = self.answer.words
         is_title_alone = words.is_titled_absent and not words.is_absence_repeated
@@ -70,7 +72,7 @@ class ControlFacts:
         return is_absent and not self.at_landing.tombstone
 
     @property
-    def is_objects_own(self) -> bool:
+    def belongs_to_object(self) -> bool:
         """True if the page has no sign of absence, and describes an object or is named by the control's page."""
         answer = self.answer
         is_own = answer.is_record or answer.tells_of_object or self.landing.places_of(answer.ark)
@@ -115,7 +117,7 @@ CONTROL_RULES: RuleTable[ControlFacts, CountedControl] = RuleTable(
                 ),
                 _row(
                     "the control there is refused, and several signs report an absence, not only the title",
-                    lambda facts: facts.is_refused_there and facts.is_absent_in_text,
+                    lambda facts: facts.is_refused_there and facts.has_several_signs_of_absence,
                     CountedControl.RESOLVERS,
                 ),
                 _row("the control there is refused", lambda facts: facts.is_refused_there, CountedControl.LANDING),
@@ -126,7 +128,7 @@ CONTROL_RULES: RuleTable[ControlFacts, CountedControl] = RuleTable(
                 ),
                 _row(
                     "the control there gets any other success, and the page describes an object, or the control's names this ARK",
-                    lambda facts: facts.is_objects_own,
+                    lambda facts: facts.belongs_to_object,
                     CountedControl.RESOLVERS,
                 ),
                 _row("the control there gets any other success", always, CountedControl.LANDING),
@@ -141,5 +143,5 @@ def facts_at_landing(facts: ObjectFacts, landing: AnswerFacts | None) -> ObjectF
     if landing is None or not facts.answer.is_redirected:
         return facts
     controls = ControlFacts(facts, landing)
-    is_landings = CONTROL_RULES.first(controls).outcome is CountedControl.LANDING
+    is_landings = CONTROL_RULES.first_rule(controls).outcome is CountedControl.LANDING
     return controls.at_landing if is_landings else facts

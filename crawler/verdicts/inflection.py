@@ -33,37 +33,39 @@ _REFUSALS_OF_THE_QUESTION = frozenset({400, 404, 405, 406, 410, 414, 422, 500, 5
 
 
 def _status_evidence(facts: MetadataFacts) -> str:
-    return f"{facts.asked} was answered {facts.answer.status}"
+    return f"{facts.inflection} was answered {facts.answer.status}"
 
 
-def _namespace(facts: MetadataFacts) -> str:
-    named = facts.answer.subject.names_namespace
-    return f" ({named})" if named else ""
+def _namespace_note(facts: MetadataFacts) -> str:
+    namespace = facts.answer.subject.names_namespace
+    return f" ({namespace})" if namespace else ""
 
 
 def _loss_evidence(facts: MetadataFacts) -> str:
-    return f"{facts.asked} was lost in the redirect from {facts.lost_at}"
+    return f"{facts.inflection} was lost in the redirect from {facts.dropped_at}"
 
 
-def _everybodys(facts: MetadataFacts) -> str:
+def _equal_control_evidence(facts: MetadataFacts) -> str:
     kind = "page" if facts.answer.record is None else "record"
     url = facts.control.asked_url if facts.control else ""
-    return f"{facts.asked} returned a {kind}, but a name that can't exist gets the same one ({url})"
+    return f"{facts.inflection} returned a {kind}, but a name that can't exist gets the same one ({url})"
 
 
-def _too_little(facts: MetadataFacts) -> str:
-    why = "has too few elements for a description: " + ", ".join(facts.answered_questions)
+def _too_little_evidence(facts: MetadataFacts) -> str:
+    problem = "has too few elements for a description: " + ", ".join(facts.answered_questions)
     if not facts.informative_questions:
-        why = "has no who, what or when"
-    return f"{facts.asked} returned {_kind(facts.answer)} that {why}"
+        problem = "has no who, what or when"
+    return f"{facts.inflection} returned {_media_type(facts.answer)} that {problem}"
 
 
-def _fault_in_title(facts: MetadataFacts) -> str:
-    return f"{facts.asked} returned {_kind(facts.answer)} with the title of an error: {facts.fault_in_title!r}"
+def _title_fault_evidence(facts: MetadataFacts) -> str:
+    return (
+        f"{facts.inflection} returned {_media_type(facts.answer)} with the title of an error: {facts.fault_in_title!r}"
+    )
 
 
-def _anothers(facts: MetadataFacts) -> Iterator[str]:
-    yield f"{facts.asked} returned {_kind(facts.answer)} that is not about the object"
+def _evidence_of_another(facts: MetadataFacts) -> Iterator[str]:
+    yield f"{facts.inflection} returned {_media_type(facts.answer)} that is not about the object"
     if facts.answer.subject.names_other:
         yield f"the record names another ARK: {facts.answer.subject.names_other}"
         return
@@ -75,16 +77,17 @@ def _anothers(facts: MetadataFacts) -> Iterator[str]:
         yield "the object's page contains no word of its what"
 
 
-def _about_record(facts: MetadataFacts) -> Iterator[str]:
-    yield f"{facts.asked} returned {_kind(facts.answer)} with {', '.join(facts.answered_questions)}"
-    yield _whose(facts)
+def _record_evidence(facts: MetadataFacts) -> Iterator[str]:
+    yield f"{facts.inflection} returned {_media_type(facts.answer)} with {', '.join(facts.answered_questions)}"
+    yield _subject_evidence(facts)
     if facts.unanswered_questions:
         yield f"it has no {', '.join(facts.unanswered_questions)}"
 
 
-def _whose(facts: MetadataFacts) -> str:
-    """Return the evidence that the record is, or is not, about this ARK. A record without an ARK is accepted (2023,
-    5.2).
+def _subject_evidence(facts: MetadataFacts) -> str:
+    """Return a sentence: the ARK that the record is about, by its own words.
+
+    A record without an ARK is accepted (draft-kunze-ark-38, 5.2).
     """
     subject = facts.answer.subject
     if subject.names_this:
@@ -103,16 +106,16 @@ def _parse_answers(facts: MetadataFacts, parsed: Mapping[str, Any]) -> Mapping[s
     return {**parsed, "dates": dates} if dates else parsed
 
 
-def _kind(answer: Observation) -> str:
+def _media_type(answer: Observation) -> str:
     return answer.media_type or "an untyped body"
 
 
-def _unread(facts: MetadataFacts) -> str:
+def _unread_evidence(facts: MetadataFacts) -> str:
     answer = facts.answer
-    why = "which was not read to the end" if answer.body_bytes else "whose body could not be read"
+    problem = "which was not read to the end" if answer.body_bytes else "whose body could not be read"
     if not is_textual(answer.media_type):
-        why = "which is not text"
-    return f"{facts.asked} returned {_kind(answer)}, {why}"
+        problem = "which is not text"
+    return f"{facts.inflection} returned {_media_type(answer)}, {problem}"
 
 
 # -- the rules
@@ -129,19 +132,19 @@ METADATA_RULES: RuleTable[MetadataFacts, MetadataOutcome] = RuleTable(
                     "robots.txt forbids the request",
                     lambda facts: facts.answer.end is ChainEnd.ROBOTS,
                     MetadataOutcome.BLOCKED,
-                    lambda facts: f"robots.txt forbids {facts.asked}",
+                    lambda facts: f"robots.txt forbids {facts.inflection}",
                 ),
                 VerdictRule(
                     "it redirects out of the web, to the object's own address",
                     lambda facts: facts.leads_to_objects_address,
                     MetadataOutcome.QUERY_IGNORED,
-                    lambda facts: f"{facts.asked} redirects to the object's own address: {led_to(facts.answer)}",
+                    lambda facts: f"{facts.inflection} redirects to the object's own address: {led_to(facts.answer)}",
                 ),
                 VerdictRule(
                     "it has any other end",
                     always,
                     MetadataOutcome.UNDETERMINED,
-                    lambda facts: f"{facts.asked}: no answer ({facts.answer.detail or facts.answer.end.value})",
+                    lambda facts: f"{facts.inflection}: no answer ({facts.answer.detail or facts.answer.end.value})",
                 ),
             ),
         ),
@@ -153,7 +156,7 @@ METADATA_RULES: RuleTable[MetadataFacts, MetadataOutcome] = RuleTable(
                     "the answer is a robot check",
                     lambda facts: facts.answer.challenge is not None,
                     MetadataOutcome.BLOCKED,
-                    lambda facts: f"{facts.asked} got a robot check: {facts.answer.challenge}",
+                    lambda facts: f"{facts.inflection} got a robot check: {facts.answer.challenge}",
                 ),
             ),
         ),
@@ -178,14 +181,14 @@ METADATA_RULES: RuleTable[MetadataFacts, MetadataOutcome] = RuleTable(
                     "it is a log-in page",
                     lambda facts: facts.answer.asks_to_log_in,
                     MetadataOutcome.BLOCKED,
-                    lambda facts: f"{facts.asked} got a log-in page",
+                    lambda facts: f"{facts.inflection} got a log-in page",
                 ),
                 VerdictRule(
                     "the control without an inflection, requested again, gets this page and did not before",
                     lambda facts: wall_before(facts.answer, facts.changed_controls) is not None,
                     MetadataOutcome.BLOCKED,
                     lambda facts: (
-                        f"{facts.asked} returned a page that a name that can't exist got too, when requested again"
+                        f"{facts.inflection} returned a page that a name that can't exist got too, when requested again"
                     ),
                 ),
                 VerdictRule(
@@ -193,7 +196,7 @@ METADATA_RULES: RuleTable[MetadataFacts, MetadataOutcome] = RuleTable(
                     lambda facts: facts.answer.temporary_fault is not None,
                     MetadataOutcome.UNDETERMINED,
                     lambda facts: (
-                        f"{facts.asked} returned a page that reports a temporary fault: {facts.answer.temporary_fault!r}"
+                        f"{facts.inflection} returned a page that reports a temporary fault: {facts.answer.temporary_fault!r}"
                     ),
                 ),
             ),
@@ -227,18 +230,18 @@ METADATA_RULES: RuleTable[MetadataFacts, MetadataOutcome] = RuleTable(
                     lambda facts: facts.answer.is_registry_entry or facts.answer.subject.names_namespace is not None,
                     MetadataOutcome.REGISTRY_LEVEL,
                     lambda facts: (
-                        f"{facts.asked} returned a record about the NAAN or shoulder{_namespace(facts)}, not the object"
+                        f"{facts.inflection} returned a record about the NAAN or shoulder{_namespace_note(facts)}, not the object"
                     ),
                 ),
                 VerdictRule(
                     "the object is `blocked`, and the answer is the same page",
                     lambda facts: facts.outcome is ObjectOutcome.BLOCKED and facts.is_objects_again,
                     MetadataOutcome.BLOCKED,
-                    lambda facts: f"{facts.asked} returned the page again that keeps arkaudit from the object",
+                    lambda facts: f"{facts.inflection} returned the page again that keeps arkaudit from the object",
                 ),
                 VerdictRule(
                     "the answer is the same as without the inflection, which a redirect dropped",
-                    lambda facts: facts.is_objects_again and facts.lost_at is not None,
+                    lambda facts: facts.is_objects_again and facts.dropped_at is not None,
                     MetadataOutcome.QUERY_DROPPED,
                     _loss_evidence,
                 ),
@@ -246,28 +249,28 @@ METADATA_RULES: RuleTable[MetadataFacts, MetadataOutcome] = RuleTable(
                     "the answer is the same as without the inflection, whatever that is",
                     lambda facts: facts.is_objects_again,
                     MetadataOutcome.QUERY_IGNORED,
-                    lambda facts: f"{facts.asked} returned the object again",
+                    lambda facts: f"{facts.inflection} returned the object again",
                 ),
                 VerdictRule(
                     "the control with an inflection gets the same",
                     lambda facts: facts.equals_control,
                     MetadataOutcome.ANSWERS_ANYTHING,
-                    _everybodys,
+                    _equal_control_evidence,
                 ),
                 VerdictRule(
                     "too little of this answer or of the object's arrived to compare them",
                     lambda facts: facts.may_be_objects_again,
                     MetadataOutcome.UNDETERMINED,
                     lambda facts: (
-                        f"{facts.asked} may have returned the object again: too little arrived to compare the answers"
+                        f"{facts.inflection} may have returned the object again: too little arrived to compare the answers"
                     ),
                 ),
                 VerdictRule(
                     "the control with an inflection gets a success too, but too little of it arrived to compare them",
-                    lambda facts: facts.may_be_everybodys,
+                    lambda facts: facts.may_equal_control,
                     MetadataOutcome.UNDETERMINED,
                     lambda facts: (
-                        f"too little of the answer to {facts.asked} for a name that can't exist arrived to compare them"
+                        f"too little of the answer to {facts.inflection} for a name that can't exist arrived to compare them"
                     ),
                 ),
             ),
@@ -280,20 +283,20 @@ METADATA_RULES: RuleTable[MetadataFacts, MetadataOutcome] = RuleTable(
                     "the record's title only reports that there is no description",
                     lambda facts: facts.fault_in_title is not None,
                     MetadataOutcome.UNDETERMINED,
-                    _fault_in_title,
+                    _title_fault_evidence,
                 ),
                 VerdictRule(
                     "the record has too few elements: no who or what, only unknown values, or one element in a record without an "
                     "ARK that is not an ERC",
                     lambda facts: not facts.is_record_of_object,
                     MetadataOutcome.UNDETERMINED,
-                    _too_little,
+                    _too_little_evidence,
                 ),
                 VerdictRule(
                     "the record names another ARK, or its address and words differ from the object's",
-                    lambda facts: facts.is_anothers,
+                    lambda facts: facts.is_about_another,
                     MetadataOutcome.UNDETERMINED,
-                    _anothers,
+                    _evidence_of_another,
                     lambda facts: (
                         {"about": facts.answer.subject.names_other} if facts.answer.subject.names_other else {}
                     ),
@@ -304,15 +307,15 @@ METADATA_RULES: RuleTable[MetadataFacts, MetadataOutcome] = RuleTable(
                     lambda facts: facts.is_repeated,
                     MetadataOutcome.UNDETERMINED,
                     lambda facts: (
-                        f"{facts.asked} returned {_kind(facts.answer)} that does not say which ARK it is about; the host "
-                        f"sends the same for other objects ({facts.copies})"
+                        f"{facts.inflection} returned {_media_type(facts.answer)} that does not say which ARK it is about; "
+                        f"the host sends the same for other objects ({facts.copy_count})"
                     ),
                 ),
                 VerdictRule(
                     "the record is an ERC",
                     lambda facts: facts.is_erc,
                     MetadataOutcome.ERC,
-                    _about_record,
+                    _record_evidence,
                     lambda facts: _parse_answers(facts, facts.answers),
                     "2023, 5.1.2",
                 ),
@@ -320,8 +323,8 @@ METADATA_RULES: RuleTable[MetadataFacts, MetadataOutcome] = RuleTable(
                     "the record has another form: JSON, YAML, RDF, or elements embedded in a page",
                     always,
                     MetadataOutcome.STRUCTURED,
-                    _about_record,
-                    lambda facts: _parse_answers(facts, {**facts.flat, **facts.answers}),
+                    _record_evidence,
+                    lambda facts: _parse_answers(facts, {**facts.structured_elements, **facts.answers}),
                     "2023, 5.1.2",
                 ),
             ),
@@ -334,33 +337,33 @@ METADATA_RULES: RuleTable[MetadataFacts, MetadataOutcome] = RuleTable(
                     "the body is not text, or could not be read",
                     lambda facts: facts.answer.text is None,
                     MetadataOutcome.UNDETERMINED,
-                    _unread,
+                    _unread_evidence,
                 ),
                 VerdictRule(
                     "the page has the object's title, and no more elements than the object's page",
-                    lambda facts: facts.tells_no_more,
+                    lambda facts: facts.answers_no_more,
                     MetadataOutcome.QUERY_IGNORED,
-                    lambda facts: f"{facts.asked} returned a page with the same elements as the object's own page",
+                    lambda facts: f"{facts.inflection} returned a page with the same elements as the object's own page",
                 ),
                 VerdictRule(
                     "the labelled title of the page only reports that there is no description",
                     lambda facts: facts.fault_in_title is not None,
                     MetadataOutcome.UNDETERMINED,
-                    _fault_in_title,
+                    _title_fault_evidence,
                 ),
                 VerdictRule(
                     "the page names this ARK, and labels three of who, what, when and where",
                     lambda facts: facts.is_page_of_object,
                     MetadataOutcome.HTML,
                     lambda facts: (
-                        f"{facts.asked} returned a page that labels {', '.join(sorted(facts.answer.labelled_questions))}"
+                        f"{facts.inflection} returned a page that labels {', '.join(sorted(facts.answer.labelled_questions))}"
                     ),
                     lambda facts: facts.labelled_answers,
                     "2023, 5.1.2",
                 ),
                 VerdictRule(
                     "a redirect dropped the inflection",
-                    lambda facts: facts.lost_at is not None,
+                    lambda facts: facts.dropped_at is not None,
                     MetadataOutcome.QUERY_DROPPED,
                     _loss_evidence,
                 ),
@@ -369,7 +372,7 @@ METADATA_RULES: RuleTable[MetadataFacts, MetadataOutcome] = RuleTable(
                     always,
                     MetadataOutcome.UNDETERMINED,
                     lambda facts: (
-                        f"{facts.asked} returned another page than the object, but no description could be read"
+                        f"{facts.inflection} returned another page than the object, but no description could be read"
                     ),
                 ),
             ),
@@ -380,33 +383,33 @@ METADATA_RULES: RuleTable[MetadataFacts, MetadataOutcome] = RuleTable(
 
 def judge_inflections(
     answers: AnswersByQuestion,
-    living: AnswerFacts,
+    object_answer: AnswerFacts,
     control: AnswerFacts | None,
     changed_controls: Sequence[AnswerFacts] = (),
     *,
     outcome: ObjectOutcome = ObjectOutcome.RESOLVED,
     copies: Mapping[str, int] | None = None,
 ) -> tuple[ServiceVerdict[MetadataOutcome] | None, tuple[Question, ...]]:
-    """Return the best verdict on the inflections with the evidence of all, and the inflections that describe the
-    object.
+    """Return the best verdict on the inflections with the evidence of all, and the inflections that describe the object.
 
-    Each answer is compared with the object's answer at its own URL; *outcome* is the object's. *copies* are the numbers of
-    other objects with the same answer, by its digest. The verdict is None if no inflection was requested.
+    *control* is the answer for an inflected name that can't exist; *object_answer* and *outcome* are the object's. An
+    answer is compared with that at its own URL without the inflection, if any. *copies* are the numbers of other objects
+    with the same answer, by page digest. The verdict is None if no inflection was requested.
     """
     by_url = {answers[way].asked_url: answers[way] for way in ACCESS[::-1] if way in answers}
     verdicts = {}
     for question in INFLECTED:
         if question in answers:
             answer = answers[question]
-            at_base = by_url.get(answer.asked_url.partition("?")[0], living)
-            shared_by = (copies or {}).get(answer.page_digest or "", 0)
+            answer_at_base = by_url.get(answer.asked_url.partition("?")[0], object_answer)
+            copy_count = (copies or {}).get(answer.page_digest or "", 0)
             verdicts[question] = METADATA_RULES.judge(
-                MetadataFacts(answer, at_base, control, changed_controls, outcome, shared_by)
+                MetadataFacts(answer, answer_at_base, control, changed_controls, outcome, copy_count)
             )
     if not verdicts:
         return None, ()
-    describing = tuple(one for one, verdict in verdicts.items() if verdict.outcome in DESCRIBED)
-    best = verdicts[describing[0]] if describing else next(iter(verdicts.values()))
-    others = [verdict.evidence for verdict in verdicts.values() if verdict is not best]
-    evidence = (*best.evidence, *chain.from_iterable(others))
-    return replace(best, evidence=evidence), describing
+    describing_inflections = tuple(question for question, verdict in verdicts.items() if verdict.outcome in DESCRIBED)
+    best_verdict = verdicts[describing_inflections[0]] if describing_inflections else next(iter(verdicts.values()))
+    further_evidence = [verdict.evidence for verdict in verdicts.values() if verdict is not best_verdict]
+    evidence = (*best_verdict.evidence, *chain.from_iterable(further_evidence))
+    return replace(best_verdict, evidence=evidence), describing_inflections

@@ -43,18 +43,18 @@ class CandidateReading:
 
 
 class FormState(StrEnum):
-    """The meaning of an answer for the existence of one form."""
+    """The result of the object request for one reading of a mention."""
 
     UNASKED = "unasked"
     LIVES = "lives"
     FAILS = "fails"
     UNKNOWN = "unknown"
-    """Not known: the host gave no answer, refuses programs, or answers the control in the same way."""
+    """The host gave no answer, refuses programs, or answers the control in the same way."""
 
 
 @dataclass(frozen=True)
 class Form:
-    """One reading of a mention with the resolver's answer. Lists of forms begin with the likeliest one."""
+    """One reading of a mention with the resolver's answer. Lists of forms begin with the likeliest form."""
 
     reading: CandidateReading
     answer: AnswerFacts | None = None
@@ -79,7 +79,7 @@ class Form:
 
     @property
     def state(self) -> FormState:
-        """The state of this reading by the verdict on its answer."""
+        """The state of the reading, by the verdict on the answer."""
         if self.verdict is None:
             return FormState.UNASKED
         family = self.verdict.outcome.family
@@ -87,22 +87,22 @@ class Form:
 
     @property
     def own_places(self) -> frozenset[str]:
-        """The places where the page names this form. A page may merely repeat the requested name."""
+        """The parts of the page that name this ARK, such as ``canonical``; perhaps only repetitions of the request."""
         return frozenset(self.answer.facts.places_of(str(self.ark)) if self.answer is not None else ())
 
     @property
     def declares_itself(self) -> bool:
-        """True if the page identifies itself as this form in one of these places, and the control's page does not."""
+        """True if the page identifies itself as that of this ARK, where the control's page does not name the control."""
         return self.answer is not None and ObjectFacts(self.answer, self.control).declares_itself
 
     def extends(self, other: Form) -> bool:
-        """Return True if *other* is a proper beginning of this form."""
+        """Return True if the ARK of *other* is a proper beginning of this ARK."""
         return str(self.ark) != str(other.ark) and str(self.ark).startswith(str(other.ark))
 
 
 @dataclass(frozen=True, slots=True)
 class SettledReading:
-    """The reading that works, or None, with the reasons in words for a librarian."""
+    """The reading that works, or None, with the reasons in sentences for a librarian."""
 
     reading: CandidateReading | None
     evidence: tuple[str, ...]
@@ -127,14 +127,14 @@ def next_form(forms: Sequence[Form]) -> Form | None:
     living = [form for form, state in zip(forms, states, strict=True) if state is FormState.LIVES]
     if not living:
         return None if FormState.UNKNOWN in states else unasked[0]
-    longest = max(living, key=_length)
-    longer = (form for form in unasked if any(form.extends(other) for other in living))
-    shorter = (form for form in unasked if longest.extends(form) and not longest.declares_itself)
-    return next(longer, None) or next(shorter, None)
+    longest_living = max(living, key=_length)
+    longer_forms = (form for form in unasked if any(form.extends(other) for other in living))
+    shorter_forms = (form for form in unasked if longest_living.extends(form) and not longest_living.declares_itself)
+    return next(longer_forms, None) or next(shorter_forms, None)
 
 
 def arbitrate(forms: Sequence[Form]) -> SettledReading:
-    """Return the form that works, preferring the longest that really exists. None if no form works or it is not known.
+    """Return the longest reading that works and exists, with evidence; no reading if none works or some are unchecked.
 
     A longer form exists if it gets another answer than the shorter ones, or if its page names it in places where theirs
     do not. A page that repeats any requested name proves nothing.
@@ -143,22 +143,22 @@ def arbitrate(forms: Sequence[Form]) -> SettledReading:
     if not living:
         states = {form.state for form in forms}
         is_open = FormState.UNKNOWN in states or states <= {FormState.UNASKED}
-        problem = "could be checked" if is_open else "works"
-        return SettledReading(None, (f"no reading {problem}", *_form_notes(forms)))
+        result = "could be checked" if is_open else "works"
+        return SettledReading(None, (f"no reading {result}", *_form_notes(forms)))
     chosen, *longer = living
     evidence: list[str] = []
-    passed_through: list[Form] = []
+    equal_forms: list[Form] = []
     for form in longer:
         assert form.answer is not None
         assert chosen.answer is not None
         is_like_it = form.extends(chosen) and form.own_places <= chosen.own_places
         if is_like_it and same_answer(form.answer, chosen.answer):
             evidence.append(f"{form} gets the answer of {chosen}: the resolver ignores the extra characters")
-            passed_through.append(form)
+            equal_forms.append(form)
         else:
             chosen = form
-    others = [form for form in forms if form is not chosen and form not in passed_through]
-    return SettledReading(chosen.reading, (f"{chosen} works", *evidence, *_form_notes(others)))
+    remaining_forms = [form for form in forms if form is not chosen and form not in equal_forms]
+    return SettledReading(chosen.reading, (f"{chosen} works", *evidence, *_form_notes(remaining_forms)))
 
 
 def _length(form: Form) -> int:
@@ -166,13 +166,13 @@ def _length(form: Form) -> int:
 
 
 def _form_notes(forms: Sequence[Form]) -> tuple[str, ...]:
-    words = {
+    notes = {
         FormState.UNASKED: "was not requested",
         FormState.LIVES: "works too",
         FormState.FAILS: "does not work",
         FormState.UNKNOWN: "could not be checked",
     }
-    return tuple(f"{form} {words[form.state]}" for form in forms)
+    return tuple(f"{form} {notes[form.state]}" for form in forms)
 
 
 # -- the other meaning of a hyphen at the end of a line: part of the name, or inserted by typesetting
@@ -193,31 +193,33 @@ def other_hyphenation(as_written: str, repaired: str) -> str | None:
     'r.example/ark:/12148/x-57w'
     """
     offsets = offset_map(as_written)
-    written, label = offsets.text, LABEL.search(repaired)
-    if label is None or _NO_SIGN.sub("", written) != _NO_SIGN.sub("", repaired):
+    written_text, label = offsets.text, LABEL.search(repaired)
+    if label is None or _NO_SIGN.sub("", written_text) != _NO_SIGN.sub("", repaired):
         return None
-    other, changed = repaired, False
-    typeset = offsets.repair_offsets("soft hyphen", 0, len(written))
-    for wrap in reversed(list(_HYPHEN_AT_WRAP.finditer(written))):
-        at = _place(repaired, len(_NO_SIGN.sub("", written[: wrap.start()])))
-        if "/" not in repaired[label.end() : at] or wrap.start() in typeset:
+    respelled, is_changed = repaired, False
+    typeset = offsets.repair_offsets("soft hyphen", 0, len(written_text))
+    for wrap in reversed(list(_HYPHEN_AT_WRAP.finditer(written_text))):
+        position = _position_after(repaired, len(_NO_SIGN.sub("", written_text[: wrap.start()])))
+        if "/" not in repaired[label.end() : position] or wrap.start() in typeset:
             continue
-        changed = True
-        other = other[:at] + (other[at + 1 :] if other[at : at + 1] == "-" else "-" + other[at:])
-    return other if changed else None
+        is_changed = True
+        respelled = respelled[:position] + (
+            respelled[position + 1 :] if respelled[position : position + 1] == "-" else "-" + respelled[position:]
+        )
+    return respelled if is_changed else None
 
 
-def _place(text: str, signs: int) -> int:
-    """Return the position in *text* after its first *signs* characters that are not hyphens."""
-    for at, char in enumerate(text):
-        if signs == 0:
-            return at
-        signs -= char != "-"
+def _position_after(text: str, sign_count: int) -> int:
+    """Return the offset in *text* after its first *sign_count* characters that are not hyphens."""
+    for position, char in enumerate(text):
+        if sign_count == 0:
+            return position
+        sign_count -= char != "-"
     return len(text)
 
 
 #: The number of suggested ARKs that are requested, one after the other, if a check character is wrong.
-MEANT = 2
+MOST_SUGGESTIONS = 2
 
 # -- the readings to request
 
@@ -228,102 +230,108 @@ def other_readings(mentions: Iterable[StoredMention]) -> dict[str, tuple[Candida
     The same ARK with the other hyphenation of its line wraps comes first, then the other ways to join or cut it.
     """
     readings_by_url: dict[str, dict[CandidateReading, None]] = {}
-    for kept in mentions:
-        mention, url = kept.mention, kept.request_url
+    for stored in mentions:
+        mention, url = stored.mention, stored.request_url
         label = LABEL.search(url)
         if label is None or mention.ark.is_skipped:
             continue
-        others = list(_alternatives(mention, url))
+        alternatives = list(_alternative_readings(mention, url))
         hyphenated = other_hyphenation(mention.as_written, mention.repaired)
-        if hyphenated is not None and (at := LABEL.search(hyphenated)):
-            again = sendable(_at(url, hyphenated[at.start() :]))
-            others.insert(0, CandidateReading(mention.ark, again))
-        if others:
-            readings_by_url.setdefault(url, {}).update(dict.fromkeys(others))
-    return {url: tuple(others) for url, others in readings_by_url.items()}
+        if hyphenated is not None and (hyphenated_label := LABEL.search(hyphenated)):
+            hyphenated_url = sendable(_url_for_ark(url, hyphenated[hyphenated_label.start() :]))
+            alternatives.insert(0, CandidateReading(mention.ark, hyphenated_url))
+        if alternatives:
+            readings_by_url.setdefault(url, {}).update(dict.fromkeys(alternatives))
+    return {url: tuple(alternatives) for url, alternatives in readings_by_url.items()}
 
 
 def readings_of_mentions(mentions: Iterable[tuple[Mention, str]]) -> dict[str, tuple[CandidateReading, ...]]:
-    """Return the other readings of ARKs that were given one by one, by the URL that requests each."""
+    """Return the alternative readings of *mentions* with their request URLs, by that URL; only mentions that have some."""
     by_url = {
-        url: tuple(_alternatives(mention, url))
+        url: tuple(_alternative_readings(mention, url))
         for mention, url in mentions
         if LABEL.search(url) and not mention.ark.is_skipped
     }
-    return {url: others for url, others in by_url.items() if others}
+    return {url: alternatives for url, alternatives in by_url.items() if alternatives}
 
 
-def _alternatives(mention: Mention, url: str) -> Iterator[CandidateReading]:
+def _alternative_readings(mention: Mention, url: str) -> Iterator[CandidateReading]:
     for text in mention.alternatives:
-        yield CandidateReading(Ark.parse(text), _at(url, text))
+        yield CandidateReading(Ark.parse(text), _url_for_ark(url, text))
 
 
-def readings_of(ark: Ark, url: str, others: Iterable[CandidateReading] = ()) -> tuple[CandidateReading, ...]:
-    """Return the readings of a mention, with the likeliest one, requested at *url*, first. Example ARKs are left out."""
-    first = CandidateReading(ark, url)
-    rest = {other.url: other for other in others if other.url != url and not other.ark.is_skipped}
-    return (first, *rest.values())
+def readings_of(ark: Ark, url: str, alternatives: Iterable[CandidateReading] = ()) -> tuple[CandidateReading, ...]:
+    """Return *ark* at *url*, then the *alternatives* at other URLs, except ARKs for examples."""
+    likeliest = CandidateReading(ark, url)
+    alternatives_by_url = {other.url: other for other in alternatives if other.url != url and not other.ark.is_skipped}
+    return (likeliest, *alternatives_by_url.values())
 
 
 def evidence_of_targets(
     targets: Iterable[tuple[Ark, str]], doubtful: Container[str], declared: Declared = NOTHING_DECLARED
 ) -> Evidence:
-    """Return the evidence about check characters and shapes from the ARKs of a run, except at *doubtful* URLs."""
+    """Return the evidence about check characters and shapes from the *targets* (ARK, request URL) of a run.
+
+    Targets at *doubtful* URLs do not count. *declared* are the user's rules for check characters.
+    """
     arks = (ark for ark, url in targets if not ark.is_skipped and url not in doubtful)
     return Evidence.from_arks(arks, declared=declared)
 
 
-def meant_by(reading: CandidateReading, evidence: Evidence) -> tuple[CandidateReading, ...]:
-    """Return the ARKs that may be meant by a *reading* with a wrong check character, the likeliest first.
+def suggested_readings(reading: CandidateReading, evidence: Evidence) -> tuple[CandidateReading, ...]:
+    """Return corrections of a *reading* with a wrong check character, the likeliest first; empty without any.
 
-    >>> [each.url for each in meant_by(CandidateReading(Ark("12148", "btv1b8449961v"), "https://r.example/ark:/12148/btv1b8449961v"),
+    >>> [reading.url for reading in suggested_readings(CandidateReading(Ark("12148", "btv1b8449961v"), "https://r.example/ark:/12148/btv1b8449961v"),
     ...                                Evidence())]
     ['https://r.example/ark:/12148/btv1b8449961vz', 'https://r.example/ark:/12148/btv1b8449691v']
     """
     if LABEL.search(reading.url) is None:
         return ()
     shapes = evidence.shapes
-    suggested = suggestions(
+    best_suggestions = suggestions(
         reading.ark,
         zones=evidence.zones,
         is_allowed=shapes.allows,
         occurs_elsewhere=evidence.has_whole_ark,
-        limit=MEANT,
+        limit=MOST_SUGGESTIONS,
     )
-    return tuple(CandidateReading(suggestion.ark, _at(reading.url, str(suggestion.ark))) for suggestion in suggested)
+    return tuple(
+        CandidateReading(suggestion.ark, _url_for_ark(reading.url, str(suggestion.ark)))
+        for suggestion in best_suggestions
+    )
 
 
-def _at(url: str, ark: str) -> str:
+def _url_for_ark(url: str, ark: str) -> str:
     """Return the URL that requests *ark* in place of the ARK in *url*, with the same form of the label.
 
-    >>> _at("https://n2t.net/ark:/12148/x5y", "ark:12148/x5")
+    >>> _url_for_ark("https://n2t.net/ark:/12148/x5y", "ark:12148/x5")
     'https://n2t.net/ark:/12148/x5'
     """
-    there, here = LABEL.search(url), LABEL.search(ark)
+    url_label, ark_label = LABEL.search(url), LABEL.search(ark)
     # Typesetting in capitals also changed the label.
-    if there and there[0].isupper() and ark == ark.lower():
-        return url[: there.start()] + there[0].lower() + ark[here.end() if here else 0 :]
-    return url[: there.end() if there else len(url)] + ark[here.end() if here else 0 :]
+    if url_label and url_label[0].isupper() and ark == ark.lower():
+        return url[: url_label.start()] + url_label[0].lower() + ark[ark_label.end() if ark_label else 0 :]
+    return url[: url_label.end() if url_label else len(url)] + ark[ark_label.end() if ark_label else 0 :]
 
 
 # -- the next request
 
 
 def next_reading(
-    forms: Sequence[Form], meant: Sequence[Form], pending: Collection[str]
+    forms: Sequence[Form], suggested: Sequence[Form], pending: Collection[str]
 ) -> tuple[CandidateReading | None, bool]:
-    """Return the reading to request next, or None, and whether to wait for an answer first.
+    """Return the reading to request next, or None, and True if an answer must arrive first.
 
-    *forms* are the readings of a mention. The ARKs in *meant* are requested when all readings fail. *pending* are the
+    *forms* are the readings of a mention. The ARKs in *suggested* are requested when all readings fail. *pending* are the
     URLs whose answers have not arrived.
     """
     if any(form.reading.url in pending for form in forms):
         return None, True
-    following = next_form(forms)
-    if following is not None:
-        return following.reading, False
+    next_choice = next_form(forms)
+    if next_choice is not None:
+        return next_choice.reading, False
     all_fail = bool(forms) and all(form.state is FormState.FAILS for form in forms)
-    for form in meant if all_fail else ():
+    for form in suggested if all_fail else ():
         if form.reading.url in pending:
             return None, True
         if form.answer is None:
@@ -337,23 +345,29 @@ def next_reading(
 
 
 def settle(forms: Sequence[Form]) -> SettledReading | None:
-    """Return the choice between several readings, or None while a missing answer could change it."""
+    """Return the choice between several readings; None for a single reading, or while an answer is missing."""
     if len(forms) < 2 or forms[0].state is FormState.UNASKED or next_form(forms) is not None:
         return None
     return arbitrate(forms)
 
 
-def meant_instead(forms: Sequence[Form], meant: Sequence[Form]) -> IntendedArk | None:
-    """Return the first suggested ARK that works, if every reading of a mistyped ARK fails."""
-    asked, *others = forms
-    if asked.state is not FormState.FAILS:
+def intended_ark(forms: Sequence[Form], suggested: Sequence[Form]) -> IntendedArk | None:
+    """Return the alternative in lower case or, if no alternative works, the suggested ARK that works, or None.
+
+    None also if the likeliest of *forms* does not fail. *suggested* are corrections of a wrong check character.
+    """
+    written_form, *alternatives = forms
+    if written_form.state is not FormState.FAILS:
         return None
-    living = [form for form in others if form.state is FormState.LIVES]
-    lowered = [form for form in living if str(form.ark) == str(asked.ark).lower()]
-    choice = next((form for form in (lowered if living else meant) if form.state is FormState.LIVES), None)
+    living_alternatives = [form for form in alternatives if form.state is FormState.LIVES]
+    lowercase_forms = [form for form in living_alternatives if str(form.ark) == str(written_form.ark).lower()]
+    choice = next(
+        (form for form in (lowercase_forms if living_alternatives else suggested) if form.state is FormState.LIVES),
+        None,
+    )
     if choice is None or choice.verdict is None:
         return None
-    why = f"the check character of {choice.ark} is correct"
-    if living:
-        why = "it is written in capitals, and names are case-sensitive"
-    return IntendedArk(choice.ark, choice.reading.url, (why, *choice.verdict.evidence))
+    reason = f"the check character of {choice.ark} is correct"
+    if living_alternatives:
+        reason = "it is written in capitals, and names are case-sensitive"
+    return IntendedArk(choice.ark, choice.reading.url, (reason, *choice.verdict.evidence))

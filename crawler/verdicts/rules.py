@@ -19,9 +19,9 @@ Evidence: TypeAlias = str | Iterable[str | None] | None
 
 
 def sentences(evidence: Evidence) -> Iterator[str]:
-    """Return the sentences of *evidence*."""
-    several = [evidence] if evidence is None or isinstance(evidence, str) else evidence
-    return filter(None, several)
+    """Return the sentences of *evidence*, without those that do not apply (None or empty)."""
+    parts = [evidence] if evidence is None or isinstance(evidence, str) else evidence
+    return filter(None, parts)
 
 
 def always(facts: Any) -> bool:
@@ -63,11 +63,11 @@ class RuleTable(Generic[Facts, OutcomeT]):
 
     @property
     def rules(self) -> tuple[VerdictRule[Facts, OutcomeT], ...]:
-        """All its rules."""
+        """The rules of all groups, in order."""
         return tuple(rule for group in self.groups for rule in group.rules)
 
-    def first(self, facts: Facts) -> VerdictRule[Facts, OutcomeT]:
-        """Return the first rule that holds for *facts*, in a group that holds for them."""
+    def first_rule(self, facts: Facts) -> VerdictRule[Facts, OutcomeT]:
+        """Return the first rule whose condition and group's condition hold for *facts*."""
         for group in self.groups:
             if group.holds(facts):
                 for rule in group.rules:
@@ -77,7 +77,7 @@ class RuleTable(Generic[Facts, OutcomeT]):
         raise LookupError(f"no rule of {self.title} holds")
 
     def judge(self, facts: Facts) -> ServiceVerdict[OutcomeT]:
-        """Return the verdict of the first rule that holds."""
-        rule = self.first(facts)
+        """Return outcome, evidence and parsed values by the first rule that holds for *facts*."""
+        rule = self.first_rule(facts)
         evidence = tuple(dict.fromkeys(sentences(rule.evidence(facts))))
         return ServiceVerdict(rule.outcome, evidence, rule.parsed(facts))

@@ -30,7 +30,7 @@ from crawler.model.observations import (
 )
 from crawler.model.resolving import INFLECTED, requests_sent
 from crawler.verdicts.access import OBJECT_RULES, is_app_shell, judge_rendered
-from crawler.verdicts.commitment import COMMITMENT_RULES, CommitmentFacts, about_policy
+from crawler.verdicts.commitment import COMMITMENT_RULES, CommitmentFacts, policy_evidence
 from crawler.verdicts.controls import facts_at_landing
 from crawler.verdicts.inflection import judge_inflections
 from crawler.verdicts.remarks import another_remarks, certificate_remarks, chain_remarks
@@ -74,9 +74,9 @@ WAYS: Mapping[Question, tuple[str, str]] = {
     Question.AT_GLOBAL: ("at the global resolver:", "the resolver as written fails; the global resolver works"),
 }
 #: Requests that do not use the resolver as written: if one succeeds, the ARK works elsewhere.
-_ELSEWHERE = frozenset({Question.AT_PATH, Question.AT_REGISTRY, Question.AT_GLOBAL})
+_ELSEWHERE_QUESTIONS = frozenset({Question.AT_PATH, Question.AT_REGISTRY, Question.AT_GLOBAL})
 #: Outcomes that are set without rules, and when.
-WITHOUT_RULES: Sequence[tuple[ObjectOutcome, str]] = (
+OUTCOMES_WITHOUT_RULES: Sequence[tuple[ObjectOutcome, str]] = (
     (ObjectOutcome.INVALID, "the ARK or its URL is malformed, so that nothing can be requested"),
     (ObjectOutcome.SKIPPED, "the NAAN is for examples or tests (12345, 99999): it is never requested"),
     (ObjectOutcome.UNDETERMINED, "nothing was observed, because the run ended early"),
@@ -108,12 +108,12 @@ class ObjectAccess:
         return self.verdict.outcome.family
 
 
-def _unasked_metadata(family: Family, words: str) -> VerdictRule[Family, MetadataOutcome]:
+def _unasked_metadata(family: Family, evidence: str) -> VerdictRule[Family, MetadataOutcome]:
     return VerdictRule(
         f"the outcome of the object belongs to the family {family.value}",
         lambda reached: reached is family,
         MetadataOutcome.NOT_ASKED,
-        lambda reached: words,
+        lambda reached: evidence,
     )
 
 
@@ -137,8 +137,8 @@ def skipped_verdict(ark: Ark, request_url: str, reason: str) -> Verdict:
 
 def unobserved_verdict(ark: Ark, request_url: str) -> Verdict:
     """Return the verdict on an ARK without any observation, although it should have been requested."""
-    why = ServiceVerdict(ObjectOutcome.UNDETERMINED, ("nothing was observed: the run ended early",))
-    return replace(skipped_verdict(ark, request_url, ""), object=why)
+    object_verdict = ServiceVerdict(ObjectOutcome.UNDETERMINED, ("nothing was observed: the run ended early",))
+    return replace(skipped_verdict(ark, request_url, ""), object=object_verdict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,72 +146,72 @@ class VerdictContext:
     """The other facts of a run that affect the verdict on one ARK."""
 
     control: AnswerFacts | None = None
-    """The same resolver's answer to a name that can't exist, with the same NAAN and, if possible, shoulder."""
+    """The answer to a name that can't exist, at the resolver that was asked, with the ARK's NAAN and, if possible, shoulder."""
     control_as_written: AnswerFacts | None = None
-    """The same at the resolver as written, even if another one reached the object."""
-    controls_again: Sequence[AnswerFacts] = ()
-    """The same at the resolver as written, requested again after several objects had got one answer."""
-    other_controls: Sequence[AnswerFacts] = ()
+    """The answer to such a name at the resolver as written, even if another resolver reached the object."""
+    repeated_controls: Sequence[AnswerFacts] = ()
+    """The answers to `control_as_written`, requested again after several objects had got the same answer."""
+    second_controls: Sequence[AnswerFacts] = ()
     """The answers to second names that can't exist, at the resolver or at the landing host."""
     control_info: AnswerFacts | None = None
-    """The same as *control*, with an inflection."""
+    """The answer to the name of `control` with an inflection."""
     control_landing: AnswerFacts | None = None
     """The landing host's answer to a name that can't exist."""
     control_rendered: AnswerFacts | None = None
-    """The same as *control*, rendered by a browser."""
-    neighbours: int = 0
+    """The page of `control`, rendered by a browser."""
+    neighbour_count: int = 0
     """The number of ARKs of other objects that ended at the same URL."""
-    copies: Mapping[str, int] = field(default_factory=dict)
+    copies_by_digest: Mapping[str, int] = field(default_factory=dict)
     """The numbers of other objects with the same answer at another address of the host, by its `page_digest`."""
-    described: Sequence[str] = ()
+    described_arks: Sequence[str] = ()
     """ARKs of other objects that pages of the same host describe; a few, if there are many."""
-    earlier: Sequence[Observation] = ()
+    earlier_attempts: Sequence[Observation] = ()
     """Earlier attempts at the same questions."""
-    policies: Mapping[str, AnswerFacts] = field(default_factory=dict)
+    policy_answers: Mapping[str, AnswerFacts] = field(default_factory=dict)
     """The answers for pages with the full text of a commitment, by the URL requested."""
-    own_path: AnswerFacts | None = None
+    own_path_answer: AnswerFacts | None = None
     """The host's answer about the path of its resolver, if requested."""
-    registered: RegistryEntry | None = None
+    registry_entry: RegistryEntry | None = None
     """The NAAN registry's entry for the assigner of such names."""
 
     @property
     def changed_controls(self) -> Sequence[AnswerFacts]:
-        """The answers to controls requested again that differ from the first control's answer."""
+        """The answers of `repeated_controls` that differ from the first answer to that control."""
         first = self.control_as_written or self.control
-        return [one for one in self.controls_again if first is None or not same_answer(first, one)]
+        return [control for control in self.repeated_controls if first is None or not same_answer(first, control)]
 
 
 def judge(answers: AnswersByQuestion, *, context: VerdictContext | None = None) -> Verdict:
-    """Return the verdict on one ARK at one request URL, by its *answers*, which include the object's."""
-    around = context or VerdictContext()
-    access = decide_access(answers, around)
-    described, describing = judge_inflections(
+    """Return the verdict on one ARK at one request URL, by its *answers*, which include that to the object question."""
+    run_context = context or VerdictContext()
+    access = decide_access(answers, run_context)
+    inflection_verdict, describing_inflections = judge_inflections(
         answers,
         access.answer,
-        around.control_info,
-        around.changed_controls,
+        run_context.control_info,
+        run_context.changed_controls,
         outcome=access.verdict.outcome,
-        copies=around.copies,
+        copies=run_context.copies_by_digest,
     )
-    metadata = described or UNASKED_RULES.judge(access.family)
-    commitment = COMMITMENT_RULES.judge(CommitmentFacts(answers, describing))
+    metadata = inflection_verdict or UNASKED_RULES.judge(access.family)
+    commitment = COMMITMENT_RULES.judge(CommitmentFacts(answers, describing_inflections))
     is_stated = commitment.outcome is CommitmentOutcome.STATED
-    link = policy_link(commitment.parsed) if is_stated else None
-    policy = around.policies.get(link) if link else None
-    if policy is not None:
-        words = (*commitment.evidence, about_policy(policy))
-        commitment = replace(commitment, evidence=words)
-    sent = (*around.earlier, *answers.values())
-    shared = (
-        around.control,
-        around.control_as_written,
-        *around.controls_again,
-        *around.other_controls,
-        around.control_info,
-        around.control_landing if access.answer.is_success or access.answer.may_be_explained else None,
-        around.control_rendered if Question.RENDERED in answers else None,
-        around.own_path,
-        policy,
+    policy_url = policy_link(commitment.parsed) if is_stated else None
+    policy_answer = run_context.policy_answers.get(policy_url) if policy_url else None
+    if policy_answer is not None:
+        evidence = (*commitment.evidence, policy_evidence(policy_answer))
+        commitment = replace(commitment, evidence=evidence)
+    observations = (*run_context.earlier_attempts, *answers.values())
+    shared_answers = (
+        run_context.control,
+        run_context.control_as_written,
+        *run_context.repeated_controls,
+        *run_context.second_controls,
+        run_context.control_info,
+        run_context.control_landing if access.answer.is_success or access.answer.may_be_explained else None,
+        run_context.control_rendered if Question.RENDERED in answers else None,
+        run_context.own_path_answer,
+        policy_answer,
     )
     answer = access.answer
     return Verdict(
@@ -222,81 +222,87 @@ def judge(answers: AnswersByQuestion, *, context: VerdictContext | None = None) 
         commitment=commitment,
         final_url=answer.final_url if answer.end is ChainEnd.ANSWERED else None,
         hops=answer.hops,
-        requests=requests_sent(sent),
-        remarks=tuple(dict.fromkeys(_remarks(answers, access, around))),
-        rests_on=tuple(dict.fromkeys(other.asked_url for other in shared if other)),
-        naan_policy=_naan_policy(around.registered),
+        requests=requests_sent(observations),
+        remarks=tuple(dict.fromkeys(_remarks(answers, access, run_context))),
+        rests_on=tuple(dict.fromkeys(other.asked_url for other in shared_answers if other)),
+        naan_policy=_naan_policy(run_context.registry_entry),
     )
 
 
 # -- the object
 
 
-def decide_access(answers: AnswersByQuestion, around: VerdictContext) -> ObjectAccess:
+def decide_access(answers: AnswersByQuestion, context: VerdictContext) -> ObjectAccess:
     """Return the first request that reached the object, or else the request as written, with the evidence of all.
 
     A further request counts only if the one before failed: a host that blocks programs can't be judged by another host.
     Only the first of several successes that may be error pages was compared with a control.
     """
-    first = _access(Question.OBJECT, answers[Question.OBJECT], around, answers)
-    evidence = [*first.verdict.evidence, *_about_attempts(first, around.earlier)]
-    doubtful = first.answer.is_left_to_scripts or first.answer.describes_itself
-    is_doubtful = first.answer.is_unknown and doubtful
-    if first.family is Family.WORKS or (first.family is Family.NOT_JUDGED and not is_doubtful):
-        return _with_evidence(first, evidence)
-    unjudged: ObjectAccess | None = None
+    written_access = _access(Question.OBJECT, answers[Question.OBJECT], context, answers)
+    evidence = [*written_access.verdict.evidence, *_about_attempts(written_access, context.earlier_attempts)]
+    may_show_object = written_access.answer.is_left_to_scripts or written_access.answer.describes_itself
+    is_doubtful = written_access.answer.is_unknown and may_show_object
+    if written_access.family is Family.WORKS or (written_access.family is Family.NOT_JUDGED and not is_doubtful):
+        return _with_evidence(written_access, evidence)
+    unjudged_access: ObjectAccess | None = None
     for way in ACCESS[1:]:
         if way not in answers:
             continue
         answer = answers[way]
         is_no_better = answer is not reached_answer(answers) and seems_absent(answer)
-        if way in _ELSEWHERE and first.answer.is_reached and is_no_better:
+        if way in _ELSEWHERE_QUESTIONS and written_access.answer.is_reached and is_no_better:
             sign = answer.signs_of_absence[0]
             evidence.append(f"{WAYS[way][0]} {answer.asked_url}: {sign}")
             continue
-        other = _access(way, answer, around, answers)
-        how, *more = other.verdict.evidence
-        evidence += [f"{WAYS[way][0]} {how}", *more, *_about_attempts(other, around.earlier)]
-        if other.family is Family.WORKS:
-            outcome = other.verdict.outcome
-            if way in _ELSEWHERE and outcome is not ObjectOutcome.EXPLAINED:
+        further_access = _access(way, answer, context, answers)
+        first_sentence, *further_sentences = further_access.verdict.evidence
+        evidence += [
+            f"{WAYS[way][0]} {first_sentence}",
+            *further_sentences,
+            *_about_attempts(further_access, context.earlier_attempts),
+        ]
+        if further_access.family is Family.WORKS:
+            outcome = further_access.verdict.outcome
+            if way in _ELSEWHERE_QUESTIONS and outcome is not ObjectOutcome.EXPLAINED:
                 outcome = ObjectOutcome.WORKS_ELSEWHERE
-            return _with_evidence(other, evidence, outcome)
-        is_led = way not in _ELSEWHERE and other.answer.is_redirected and other.answer.is_success
-        if is_led and other.verdict.outcome is ObjectOutcome.UNDETERMINED:
-            unjudged = unjudged or other
-    if unjudged is not None and first.family is Family.FAILS:
+            return _with_evidence(further_access, evidence, outcome)
+        is_led = (
+            way not in _ELSEWHERE_QUESTIONS and further_access.answer.is_redirected and further_access.answer.is_success
+        )
+        if is_led and further_access.verdict.outcome is ObjectOutcome.UNDETERMINED:
+            unjudged_access = unjudged_access or further_access
+    if unjudged_access is not None and written_access.family is Family.FAILS:
         # The resolver knows the name in another spelling, but its target can't be judged.
-        first = unjudged
-    return _with_evidence(first, evidence)
+        written_access = unjudged_access
+    return _with_evidence(written_access, evidence)
 
 
-def _access(way: Question, answer: AnswerFacts, around: VerdictContext, answers: AnswersByQuestion) -> ObjectAccess:
-    written = answers[Question.OBJECT].asked_url
-    is_as_written = resolver_or_host(answer.asked_url) == resolver_or_host(written)
+def _access(way: Question, answer: AnswerFacts, context: VerdictContext, answers: AnswersByQuestion) -> ObjectAccess:
+    written_url = answers[Question.OBJECT].asked_url
+    is_as_written = resolver_or_host(answer.asked_url) == resolver_or_host(written_url)
     is_reached = answer is reached_answer(answers)
     facts = replace(
-        facts_beside(answer, answers, (around.control_as_written if is_as_written else None) or around.control),
-        neighbours=around.neighbours if way is Question.OBJECT else 0,
-        others=around.other_controls,
-        changed_controls=around.changed_controls if is_as_written else (),
-        copies=around.copies.get(answer.page_digest or "", 0) if is_reached else 0,
-        described=around.described if is_reached else (),
+        facts_beside(answer, answers, (context.control_as_written if is_as_written else None) or context.control),
+        neighbour_count=context.neighbour_count if way is Question.OBJECT else 0,
+        second_controls=context.second_controls,
+        changed_controls=context.changed_controls if is_as_written else (),
+        copy_count=context.copies_by_digest.get(answer.page_digest or "", 0) if is_reached else 0,
+        described_arks=context.described_arks if is_reached else (),
     )
-    facts = facts_at_landing(facts, around.control_landing)
+    facts = facts_at_landing(facts, context.control_landing)
     verdict = OBJECT_RULES.judge(facts)
     rendered = answers.get(Question.RENDERED)
     is_shown = rendered is not None and rendered.asked_url == answer.asked_url
     if rendered is not None and is_shown and is_app_shell(facts):
-        verdict = judge_rendered(verdict, rendered, around.control_rendered)
+        verdict = judge_rendered(verdict, rendered, context.control_rendered)
     return ObjectAccess(way, answer, verdict)
 
 
 def facts_beside(answer: AnswerFacts, answers: AnswersByQuestion, control: AnswerFacts | None) -> ObjectFacts:
-    """Return the facts of an answer for the object with the *control* and further *answers* at the same address."""
-    inflected = [answers[question] for question in INFLECTED if question in answers]
-    again = [other for other in inflected if other.asked_url.partition("?")[0] == answer.asked_url]
-    return ObjectFacts(answer, control, again=again)
+    """Return the facts of *answer* with the *control*, and with the *answers* to inflections of the same URL."""
+    inflection_answers = [answers[question] for question in INFLECTED if question in answers]
+    further_answers = [other for other in inflection_answers if other.asked_url.partition("?")[0] == answer.asked_url]
+    return ObjectFacts(answer, control, further_answers=further_answers)
 
 
 def _with_evidence(access: ObjectAccess, evidence: Sequence[str], outcome: ObjectOutcome | None = None) -> ObjectAccess:
@@ -304,28 +310,29 @@ def _with_evidence(access: ObjectAccess, evidence: Sequence[str], outcome: Objec
     return replace(access, verdict=replace(access.verdict, outcome=outcome, evidence=tuple(evidence)))
 
 
-def _about_attempts(access: ObjectAccess, earlier: Iterable[Observation]) -> Iterator[str]:
-    """Return the number of attempts and the results of the earlier ones, if there was more than one."""
+def _about_attempts(access: ObjectAccess, earlier_attempts: Iterable[Observation]) -> Iterator[str]:
+    """Return a sentence: the number of attempts, their time span and earlier results, or that a failure is of one attempt."""
     answer = access.answer
     if answer.attempt > 1:
-        attempts = [attempt for attempt in earlier if attempt.question is answer.question]
-        before = [attempt for attempt in attempts if attempt.attempt < answer.attempt]
-        gave = ", ".join(
-            str(attempt.status) if attempt.end is ChainEnd.ANSWERED else attempt.end.value for attempt in before
+        attempts = [attempt for attempt in earlier_attempts if attempt.question is answer.question]
+        previous_attempts = [attempt for attempt in attempts if attempt.attempt < answer.attempt]
+        earlier_results = ", ".join(
+            str(attempt.status) if attempt.end is ChainEnd.ANSWERED else attempt.end.value
+            for attempt in previous_attempts
         )
-        earlier_words = f"; before: {gave}" if gave else ""
-        yield f"requested {answer.attempt} times{_span([*before, answer])}{earlier_words}"
+        earlier_note = f"; before: {earlier_results}" if earlier_results else ""
+        yield f"requested {answer.attempt} times{_span([*previous_attempts, answer])}{earlier_note}"
     elif access.way is Question.OBJECT and access.family in (Family.FAILS, Family.UNREACHABLE):
         yield "requested once"
 
 
 def _span(attempts: Sequence[Observation]) -> str:
-    """Return the time from the first answer to the last in words, or an empty text if unknown."""
+    """Return the time from the first hop to the last (" over 90 s"), or an empty text with fewer than two times."""
     hops = (hop for attempt in attempts for hop in attempt.hops)
-    moments = sorted(datetime.fromisoformat(hop.at) for hop in hops if hop.at)
-    if len(moments) < 2:
+    answer_times = sorted(datetime.fromisoformat(hop.at) for hop in hops if hop.at)
+    if len(answer_times) < 2:
         return ""
-    seconds = (moments[-1] - moments[0]).total_seconds()
+    seconds = (answer_times[-1] - answer_times[0]).total_seconds()
     return f" over {seconds:.0f} s" if seconds >= 1 else " within a second"
 
 
@@ -334,37 +341,37 @@ def _span(attempts: Sequence[Observation]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Description:
-    """The current outcomes of the inflections, which decide the next questions."""
+    """The facts by which inflections are chosen: which answer describes the object, and its commitment."""
 
-    by: Question | None = None
-    """The inflection whose answer is a description."""
+    inflection: Question | None = None
+    """The first inflection whose answer describes the object, or None."""
     states_commitment: bool = False
     policy_url: str | None = None
-    """The address of the full text of the commitment."""
+    """The address of the full text of the commitment, or None."""
 
 
-def described_by(answers: AnswersByQuestion) -> Description:
-    """Return the inflection that described the object, and whether a commitment was stated with it."""
-    living = reached_answer(answers)
-    if living is None:
+def description_of(answers: AnswersByQuestion) -> Description:
+    """Return the description by *answers*; an empty one if the object was not reached or no inflection requested."""
+    object_answer = reached_answer(answers)
+    if object_answer is None:
         return Description()
-    metadata, describing = judge_inflections(answers, living, None)
+    metadata, describing_inflections = judge_inflections(answers, object_answer, None)
     if metadata is None:
         return Description()
-    commitment = COMMITMENT_RULES.judge(CommitmentFacts(answers, describing))
+    commitment = COMMITMENT_RULES.judge(CommitmentFacts(answers, describing_inflections))
     is_stated = commitment.outcome is CommitmentOutcome.STATED
-    by = describing[0] if describing else None
-    return Description(by, is_stated, policy_link(commitment.parsed) if is_stated else None)
+    first_inflection = describing_inflections[0] if describing_inflections else None
+    return Description(first_inflection, is_stated, policy_link(commitment.parsed) if is_stated else None)
 
 
-def _naan_policy(registered: RegistryEntry | None) -> Mapping[str, Any]:
-    """Return the registry's data about an assigner's policy, under the registry's own names, or an empty mapping."""
-    if registered is None or not (registered.policy.practices or registered.policy.url):
+def _naan_policy(entry: RegistryEntry | None) -> Mapping[str, Any]:
+    """Return the policy in a registry *entry*, under the registry's names; empty if there is no entry or policy."""
+    if entry is None or not (entry.policy.practices or entry.policy.url):
         return {}
-    policy = registered.policy
+    policy = entry.policy
     return {
-        "of": registered.key,
-        "organization": registered.organization,
+        "of": entry.key,
+        "organization": entry.organization,
         "practices": list(policy.practices),
         "org_type": policy.org_type,
         "url": policy.url,
@@ -374,14 +381,14 @@ def _naan_policy(registered: RegistryEntry | None) -> Mapping[str, Any]:
 # -- remarks
 
 
-def _remarks(answers: AnswersByQuestion, access: ObjectAccess, around: VerdictContext) -> Iterator[str]:
-    asked, answer = answers[Question.OBJECT], access.answer
-    yield from asked.remarks
+def _remarks(answers: AnswersByQuestion, access: ObjectAccess, context: VerdictContext) -> Iterator[str]:
+    written_answer, answer = answers[Question.OBJECT], access.answer
+    yield from written_answer.remarks
     if access.way in WAYS:
         yield WAYS[access.way][1]
     yield from chain_remarks(answer)
     yield from another_remarks(access.answer)
-    yield from certificate_remarks((*asked.hops, *answer.hops))
+    yield from certificate_remarks((*written_answer.hops, *answer.hops))
     is_explained = access.verdict.outcome is ObjectOutcome.EXPLAINED and access.answer.is_success
     if is_explained and ObjectFacts(access.answer).regional is None:
         yield f"withdrawn without 410: the page that explains this has the status {answer.status}"

@@ -12,7 +12,7 @@ from crawler.verdicts.commitment import COMMITMENT_RULES
 from crawler.verdicts.controls import CONTROL_RULES
 from crawler.verdicts.inflection import METADATA_RULES
 from crawler.verdicts.rules import RuleTable, VerdictRule
-from crawler.verdicts.verdict import UNASKED_RULES, WITHOUT_RULES
+from crawler.verdicts.verdict import OUTCOMES_WITHOUT_RULES, UNASKED_RULES
 from reports.tables.wording import COMMITMENT_MEANINGS, METADATA_MEANINGS, OBJECT_MEANINGS
 
 #: The tables by the letter of their rule numbers.
@@ -113,7 +113,7 @@ def _outcomes() -> Iterator[str]:
         yield ""
         if has_families:
             yield "Without a rule:\n"
-            yield from (f"- `{outcome}`: {when}" for outcome, when in WITHOUT_RULES)
+            yield from (f"- `{outcome}`: {when}" for outcome, when in OUTCOMES_WITHOUT_RULES)
             yield ""
 
 

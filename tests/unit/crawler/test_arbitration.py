@@ -14,7 +14,7 @@ from crawler.verdicts.readings import (
     FormState,
     arbitrate,
     evidence_of_targets,
-    meant_instead,
+    intended_ark,
     next_form,
 )
 from extractors.model.ark import Ark
@@ -63,11 +63,11 @@ def test_a_suggestion_that_resolves_may_have_been_meant() -> None:
     failing, living, unasked = (form(ark, told) for ark, told in (
         ("ark:12x45/x5l", {"chain": [404]}), ("ark:12x45/x51", {"text": "Map"}), ("ark:12x45/x5i", None),
     ))  # fmt: skip
-    intended = meant_instead([failing], [unasked, living])
+    intended = intended_ark([failing], [unasked, living])
     assert intended is not None
     assert intended.ark == living.ark
-    assert meant_instead([failing], [unasked]) is None
-    assert meant_instead([form("ark:12x45/x5l", {"end": "dns"})], [living]) is None
+    assert intended_ark([failing], [unasked]) is None
+    assert intended_ark([form("ark:12x45/x5l", {"end": "dns"})], [living]) is None
 
 
 def test_likely_names_teach_no_zone():

@@ -9,7 +9,7 @@ import pytest
 from crawler.answers.facts import status_outcome
 from crawler.model.observations import CommitmentOutcome, MetadataOutcome, ObjectOutcome
 from crawler.model.resolving import REFUSING_STATUSES, statuses_in_words
-from crawler.verdicts.verdict import WITHOUT_RULES
+from crawler.verdicts.verdict import OUTCOMES_WITHOUT_RULES
 from tests.unit.crawler.test_verdict import judgements
 from tools.documentation.rule_page import SERVICES, TABLES
 
@@ -20,7 +20,7 @@ PAGE = Path(__file__).parents[3] / "docs" / "verdicts.md"
 def test_every_outcome_has_a_rule(outcome: ObjectOutcome | MetadataOutcome | CommitmentOutcome) -> None:
     letters = next(letters for _, outcomes, letters in SERVICES if isinstance(outcome, outcomes))
     ruled = {rule.outcome for letter in letters for rule in TABLES[letter].rules}
-    assert outcome in ruled | {each for each, _ in WITHOUT_RULES}
+    assert outcome in ruled | {each for each, _ in OUTCOMES_WITHOUT_RULES}
 
 
 def test_every_rule_is_reached_by_a_vector() -> None:

@@ -103,20 +103,20 @@ def verdict_on(vector: dict[str, Any]) -> Verdict:
         name: facts(question, vector[name], url) for name, question in CONTROLS.items() if name in vector
     }
     if "control_other" in controls:
-        controls["other_controls"] = [controls.pop("control_other")]
+        controls["second_controls"] = [controls.pop("control_other")]
     return judge(
         answers,
         context=VerdictContext(
             **controls,
-            controls_again=[facts(Question.CONTROL_AGAIN, told, url) for told in vector.get("controls_again", [])],
-            neighbours=vector.get("neighbours", 0),
-            copies={
+            repeated_controls=[facts(Question.CONTROL_AGAIN, told, url) for told in vector.get("controls_again", [])],
+            neighbour_count=vector.get("neighbours", 0),
+            copies_by_digest={
                 answers[question].page_digest or "": vector[name]
                 for name, question in (("copies", Question.OBJECT), ("record_copies", Question.INFO))
                 if name in vector
             },
-            described=vector.get("described", ()),
-            earlier=[observation(Question(name), told, url) for name, told in vector.get("earlier", [])],
+            described_arks=vector.get("described", ()),
+            earlier_attempts=[observation(Question(name), told, url) for name, told in vector.get("earlier", [])],
         ),
     )
 
@@ -125,15 +125,15 @@ def verdict_on(vector: dict[str, Any]) -> Verdict:
 def judgements() -> tuple[dict[str, Verdict], Counter[tuple[str, str]]]:
     """Judge every vector once: its verdict by its reason, and how often each rule of each table decided."""
     decided: Counter[tuple[str, str]] = Counter()
-    first = RuleTable.first
+    first_rule = RuleTable.first_rule
 
     def first_counted(table: RuleTable[Any, Any], facts: Any) -> VerdictRule[Any, Any]:
-        rule = first(table, facts)
+        rule = first_rule(table, facts)
         decided[table.title, rule.when] += 1
         return rule
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(RuleTable, "first", first_counted)
+        patch.setattr(RuleTable, "first_rule", first_counted)
         return {row.values[0]["why"]: verdict_on(row.values[0]) for row in vectors("verdicts")}, decided
 
 
@@ -240,7 +240,7 @@ def test_attempts_are_counted_and_reported() -> None:
     second = replace(observation(Question.OBJECT, {"chain": [503]}), attempt=2)
     third = replace(observation(Question.OBJECT, {"text": "An item"}), attempt=3)
     verdict = judge(
-        {Question.OBJECT: AnswerFacts.from_observation(third)}, context=VerdictContext(earlier=(first, second))
+        {Question.OBJECT: AnswerFacts.from_observation(third)}, context=VerdictContext(earlier_attempts=(first, second))
     )
     assert verdict.requests == 3
     assert "requested 3 times; before: timeout, 503" in verdict.object.evidence
