@@ -49,10 +49,10 @@ class Conversation:
         recall: Callable[[str], Iterable[Observation]] = lambda url: (),
         on_bug: Callable[[Exception], None] = _raise_bug,
     ) -> None:
-        """Learn the shoulders, and the evidence for mistyped names, from all *targets*; *readings* are theirs, by URL.
+        """Learn the shoulders, and the evidence for mistyped names, from all *targets*.
 
-        *recall* returns the answers at the URL of a finished target, because they are not kept here. *on_bug* gets an
-        exception in the questions about a target; only these are lost.
+        *readings* are the alternative readings of targets, by request URL. *recall* returns the observations at the URL
+        of a finished target, which are not kept here. *on_bug* gets an exception in the questions about a target.
         """
         self._rules = rules
         self._recall = recall
@@ -69,7 +69,7 @@ class Conversation:
         self._outgoing: list[Outgoing] = []
 
     def begin(self, ark: Ark, url: str) -> list[Outgoing]:
-        """Return the first question about a target, or the next questions if another target opened it as a reading."""
+        """Return the first questions about *ark* at *url*; none if it has begun, only its end if it is finished."""
         if hash(url) in self._finished:
             return [FinishedTarget(url)]
         target = self._targets.get(url) or self._open(ark, url)
@@ -82,7 +82,7 @@ class Conversation:
         return self.go_on()
 
     def on_answer(self, observation: Observation, *, is_last: bool = False) -> list[Outgoing]:
-        """Return the questions after an answer: the same again, unless it *is last*, or the next ones.
+        """Return the questions after *observation*: the next attempt after a temporary failure, unless *is_last*, or others.
 
         Raises `OverBudget` if the decision takes too long; then `go_on` returns the next questions.
         """
@@ -97,14 +97,14 @@ class Conversation:
         return self.go_on()
 
     def on_lost(self, url: str) -> list[Outgoing]:
-        """Close a target whose answer never comes, and return the questions about those that waited for its facts."""
+        """Close the target at *url*, whose answer never comes, and return questions about targets that waited for it."""
         self._close(url)
         return self.go_on()
 
     def go_on(self) -> list[Outgoing]:
-        """Continue the targets that waited for facts that are known now, and return their questions."""
-        while self._shared.news:
-            for target in self._waiting.pop(self._shared.news.pop(0), ()):
+        """Continue the targets that waited for facts that have changed, and return all questions to send."""
+        while self._shared.changed_facts:
+            for target in self._waiting.pop(self._shared.changed_facts.pop(0), ()):
                 if target.steps is not None:
                     with suppress(OverBudget):
                         self._continue(target)
@@ -125,7 +125,7 @@ class Conversation:
         return OpenTarget(ark, url, first_url, fallbacks, self._shared, self._find)
 
     def _find(self, reading: CandidateReading) -> OpenTarget | None:
-        """Return the target that was opened for a reading, with recalled answers if it was finished."""
+        """Return the target of a reading, with recalled answers if it is finished; None if there is none."""
         target = self._targets.get(reading.url)
         if target is None and hash(reading.url) in self._finished:
             target = self._new_target(reading.ark, reading.url)
@@ -135,7 +135,7 @@ class Conversation:
         return target
 
     def _continue(self, target: OpenTarget, answer: AnswerFacts | None = None) -> None:
-        """Continue the course of a target, or begin it, until it needs an *answer* or a fact."""
+        """Send *answer* to the course of a target, or begin a course, until the next question, reading or fact."""
         steps, target.steps = target.steps or target.ask(), None  # it has ended if it is interrupted
         try:
             with cpu_limit(JUDGING_CPU_S):
@@ -155,16 +155,16 @@ class Conversation:
             self._outgoing.append(step)
         elif isinstance(step, CandidateReading):
             self._waiting[Question.OBJECT, step.url].append(target)
-            reading = self._open(step.ark, step.url)
-            reading.is_guess = step in target.suggested
-            self._continue(reading)
+            reading_target = self._open(step.ark, step.url)
+            reading_target.is_guess = step in target.suggested
+            self._continue(reading_target)
         else:
             self._waiting[step].append(target)
 
     def _finish(self, target: OpenTarget) -> None:
         """Drop a target without further questions, unless it is only a reading of another one."""
         target.is_settled = True
-        self._shared.news.append((Question.OBJECT, target.request_url))
+        self._shared.changed_facts.append((Question.OBJECT, target.request_url))
         if target.readings:
             self._finished.add(hash(target.request_url))
             del self._targets[target.request_url]
@@ -176,5 +176,5 @@ class Conversation:
         if target is not None and target.steps is not None:
             target.steps.close()
             target.steps = None
-        for waiting in self._waiting.pop((Question.OBJECT, url), ()):
-            self._close(waiting.request_url)
+        for waiting_target in self._waiting.pop((Question.OBJECT, url), ()):
+            self._close(waiting_target.request_url)

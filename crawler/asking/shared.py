@@ -32,14 +32,14 @@ Target = tuple[Ark, str]
 """An ARK, and the URL that requests its object."""
 
 Fact = tuple[Question, Hashable]
-"""What a question shows about a neighbourhood, an origin, a pattern of addresses or a URL."""
+"""A question, and its subject: a neighbourhood, an origin, a pattern of addresses or a URL."""
 
 #: Maximum length of the address of a policy, in characters.
-LONGEST_POLICY = 2000
+MOST_URL_CHARS = 2000
 #: Maximum number of address patterns with a control at one landing host; sites with more have irregular addresses.
-PATTERNS_A_HOST = 3
+MOST_PATTERNS_OF_HOST = 3
 #: The number of failures with the other form after which a host counts as indifferent to the form.
-TRIES = 3
+ENOUGH_FAILURES = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,48 +60,50 @@ class AskingRules:
     """The check characters that the user declares, by which mistyped ARKs are found."""
 
 
-def is_worth_asking(policy: str) -> bool:
-    """Return True if the address of a policy may be requested. Anyone may have written it into a record."""
-    return len(policy) <= LONGEST_POLICY and url_fault(sendable(policy)) is None and not names_skipped_ark(policy)
+def may_be_requested(url: str) -> bool:
+    """Return True if a URL from a record or redirect is short and valid, and names no ARK for examples."""
+    return len(url) <= MOST_URL_CHARS and url_fault(sendable(url)) is None and not names_skipped_ark(url)
 
 
 @dataclass(slots=True)
 class LabelForms:
     """The forms of the label, ``ark:`` or ``ark:/``, that hosts have accepted, and the attempts with others."""
 
-    _taken: defaultdict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
-    _tried: Counter[tuple[str, str]] = field(default_factory=Counter)
+    _accepted_forms: defaultdict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
+    _attempt_counts: Counter[tuple[str, str]] = field(default_factory=Counter)
 
     def on_answer(self, answer: AnswerFacts) -> None:
-        """Note the label form that reached an object, for its resolver and for the host it was passed on to."""
+        """Note the label form of an answer that reached an object, for its resolver and the host that got the ARK."""
         if answer.is_reached:
-            asked = answer.asked_url
-            for resolver in {resolver_or_host(asked), label_authority(asked, answer)}:
-                self._taken[resolver].add(label_of(asked))
+            asked_url = answer.asked_url
+            for resolver in {resolver_or_host(asked_url), label_authority(asked_url, answer)}:
+                self._accepted_forms[resolver].add(label_of(asked_url))
 
     def note_attempt(self, url: str, answer: AnswerFacts | None) -> None:
         """Count a request with the other form of the label, sent because of *answer* at *url*."""
-        self._tried[label_authority(url, answer), label_of(url)] += 1
+        self._attempt_counts[label_authority(url, answer), label_of(url)] += 1
 
     def is_settled(self, url: str, answer: AnswerFacts | None) -> bool:
         """Return True if another form than that of *url* can't help: the host accepts this one, or is indifferent."""
         resolver, label = label_authority(url, answer), label_of(url)
-        taken = self._taken[resolver]
-        return label in taken or (not taken and self._tried[resolver, label] >= TRIES)
+        accepted_forms = self._accepted_forms[resolver]
+        return label in accepted_forms or (
+            not accepted_forms and self._attempt_counts[resolver, label] >= ENOUGH_FAILURES
+        )
 
 
 class SharedFacts:
-    """The facts that targets share: each is asked for once, by the first target that needs it, and others may wait."""
+    """The facts that targets share. The first target that needs a fact asks for it; other targets may wait."""
 
     def __init__(self, targets: Callable[[], Iterable[Target]], rules: AskingRules) -> None:
         """Learn the shoulders of all *targets*."""
         self.rules = rules
         self.facts: dict[Fact, Any] = {}
-        """The facts that are known: the answer, or what it shows. None for one that never came."""
+        """The answer by fact, or the value read from it; None if no answer came."""
         self.label_forms = LabelForms()
-        self.news: list[Fact] = []
-        """The facts that became known, or changed, since the targets that wait for them were last continued."""
-        self._claims: set[Fact] = set()
+        self.changed_facts: list[Fact] = []
+        """The facts with a new value, for which waiting targets have not been continued yet."""
+        self._claimed_facts: set[Fact] = set()
         self.shoulders = Shoulders.among((ark for ark, _ in targets()), rules.registry)
         self._first_arks: dict[Neighbourhood, Ark] = {}
         """The first target in each neighbourhood; the name of its control has the same shape."""
@@ -113,49 +115,49 @@ class SharedFacts:
         """The first ARK that each resolver redirected to a URL, by a hash of both."""
         self._last_successes: dict[str, AnswerFacts] = {}
         """The last success of each resolver."""
-        self._repeated = Counter[int]()
+        self._repetition_counts = Counter[int]()
         """The number of objects that got the answer of another object, by a hash of its address and title."""
 
     # -- what is asked for once
 
     def is_asked(self, fact: Fact) -> bool:
-        """Return True if a target has asked for a fact."""
-        return fact in self._claims
+        """Return True if a target has asked for *fact*."""
+        return fact in self._claimed_facts
 
     def is_awaited(self, fact: Fact) -> bool:
-        """Return True if a target has asked for a fact, and the answer has not come."""
-        return fact in self._claims and fact not in self.facts
+        """Return True if a target has asked for *fact*, and the answer has not come."""
+        return fact in self._claimed_facts and fact not in self.facts
 
     @contextmanager
     def promise(self, fact: Fact) -> Iterator[None]:
-        """Claim a fact, and announce it at the end. It is None if the target that asks for it ends before."""
-        self._claims.add(fact)
+        """Claim *fact* for the target that asks, and announce its value at the end: None if the target set none."""
+        self._claimed_facts.add(fact)
         try:
             yield
         finally:
             self.facts.setdefault(fact, None)
-            self.news.append(fact)
+            self.changed_facts.append(fact)
 
     def claim_landing_control(self, answer: AnswerFacts) -> str | None:
-        """Return the control at the landing host of *answer*, once per address pattern, or None.
+        """Return the URL of a control at the landing host of *answer*, once per address pattern.
 
-        None if the resolver's control covers that host.
+        None if the resolver's control covers that host, or if the host has had enough controls.
         """
         url = answer.final_url
-        pattern, host, control = landing_pattern(url), authority_of(url), landing_control(url)
+        pattern, host, landing_control_url = landing_pattern(url), authority_of(url), landing_control(url)
         patterns = self._landing_patterns[host]
         is_covered = path_of_resolver(url) == path_of_resolver(answer.asked_url)
         if pattern in patterns or (is_covered and host == authority_of(answer.asked_url)):
             return None
-        if len(patterns) >= PATTERNS_A_HOST or not is_worth_asking(control):
+        if len(patterns) >= MOST_PATTERNS_OF_HOST or not may_be_requested(landing_control_url):
             return None
         patterns.add(pattern)
-        return control
+        return landing_control_url
 
     def control_url(self, ark: Ark, neighbourhood: Neighbourhood, url: str, *, is_second: bool = False) -> str | None:
-        """Return the control of *ark* at *url*, in the shape of the first target of its neighbourhood."""
-        shaped_by = self._first_arks.get(neighbourhood, ark) if LABEL.search(url) is not None else ark
-        return control_url(url, shaped_by, self.rules.registry, is_second=is_second)
+        """Return the URL of the control of *ark* at *url*, with a name shaped like the first target of *neighbourhood*."""
+        model_ark = self._first_arks.get(neighbourhood, ark) if LABEL.search(url) is not None else ark
+        return control_url(url, model_ark, self.rules.registry, is_second=is_second)
 
     # -- the same answer for several objects
 
@@ -166,14 +168,14 @@ class SharedFacts:
         right, such as those of collections. *answer* is kept for the next objects.
         """
         resolver, ark = resolver_or_host(answer.asked_url), answer.ark.base
-        before, self._last_successes[resolver] = self._last_successes.get(resolver), answer
-        end = hash((resolver, answer.final_url))
-        is_repeated = answer.is_redirected and self._ark_by_end.setdefault(end, ark) != ark
-        if not is_repeated and before is not None and before.title == answer.title:
-            is_repeated = before.ark.base != ark and same_answer(before, answer)
+        last_success, self._last_successes[resolver] = self._last_successes.get(resolver), answer
+        end_hash = hash((resolver, answer.final_url))
+        is_repeated = answer.is_redirected and self._ark_by_end.setdefault(end_hash, ark) != ark
+        if not is_repeated and last_success is not None and last_success.title == answer.title:
+            is_repeated = last_success.ark.base != ark and same_answer(last_success, answer)
         if not is_repeated or same_answer(control, answer):
             return False
-        page = answer.final_url.partition("?")[0] if answer.is_redirected else resolver
-        repeated = hash((page, answer.title))
-        self._repeated[repeated] += 1
-        return self._repeated[repeated].bit_count() == 1
+        page_url = answer.final_url.partition("?")[0] if answer.is_redirected else resolver
+        page_hash = hash((page_url, answer.title))
+        self._repetition_counts[page_hash] += 1
+        return self._repetition_counts[page_hash].bit_count() == 1

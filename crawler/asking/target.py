@@ -12,7 +12,7 @@ from crawler.answers.facts import AnswerFacts
 from crawler.answers.object_facts import ControlContrast, ObjectFacts, reached_answer, seems_absent
 from crawler.answers.probes import Neighbourhood, landing_control, landing_pattern
 from crawler.asking.questions import AskingContext, FallbackUrls, Request, next_question, resolver_path
-from crawler.asking.shared import Fact, SharedFacts, is_worth_asking
+from crawler.asking.shared import Fact, SharedFacts, may_be_requested
 from crawler.model.observations import ACCESS, ObjectOutcome, Observation, Question
 from crawler.model.resolving import INFLECTED, INFLECTIONS
 from crawler.verdicts.access import OBJECT_RULES, is_app_shell
@@ -22,23 +22,23 @@ from extractors.model.ark import Ark
 from extractors.model.urls import origin_of
 
 #: Questions whose answers show the form of the label that a resolver accepts.
-_IN_SOME_FORM = frozenset({Question.OBJECT, Question.OTHER_LABEL, Question.PLAIN})
+_QUESTIONS_WITH_LABEL = frozenset({Question.OBJECT, Question.OTHER_LABEL, Question.PLAIN})
 
 
 @dataclass(frozen=True, slots=True)
 class QuestionToSend:
-    """A question to send, with the URL, the attempt and the wait."""
+    """A question to send to a host, with its URL and the answer to the attempt before."""
 
     ark: Ark
     request_url: str
-    """The URL of the object question that it belongs to."""
+    """The URL of the object question of the ARK."""
     question: Question
     url: str
-    """The URL to request, as it is recorded."""
+    """The URL to request, as recorded in the store."""
     after: Observation | None = None
     """The answer to the attempt before, which counts if this one is not sent."""
     wait_s: float = 0.0
-    """Seconds to wait after that answer."""
+    """Seconds to wait after the attempt before."""
 
     @property
     def attempt(self) -> int:
@@ -52,9 +52,9 @@ class QuestionToSend:
 
 
 Steps = Generator[QuestionToSend | Fact | CandidateReading, AnswerFacts, None]
-"""A course of questions about a target. It is sent the answer to each question that it yields.
+"""A course of questions about a target: a generator that is sent the answer to each question that it yields.
 
-If it yields a fact, it goes on when that is known; if another reading, when the object of that was requested.
+After a fact, it continues when the fact has a value; after a reading, when the object of the reading was requested.
 """
 
 
@@ -68,19 +68,19 @@ class OpenTarget:
     """The first URL to request: the request URL, or the registry's target."""
     fallbacks: FallbackUrls
     shared: SharedFacts
-    find: Callable[[CandidateReading], OpenTarget | None]
+    find_target: Callable[[CandidateReading], OpenTarget | None]
     """Returns the target that was opened for a reading, or None."""
     readings: tuple[CandidateReading, ...] = ()
-    """The readings of its mention, itself first; empty if it is only a reading of another mention."""
+    """The readings of its mention, the target first; empty for a target that only another mention may mean."""
     suggested: tuple[CandidateReading, ...] = ()
-    """The ARKs that may be meant if its check character is wrong."""
+    """The corrections of the ARK if its check character is wrong."""
     is_guess: bool = False
-    """True if it is only such a suggested ARK of another target: then only its object is requested."""
+    """True if this ARK is only a suggested correction of another target: then only its object is requested."""
     answers: dict[Question, AnswerFacts] = field(default_factory=dict)
     steps: Steps | None = None
-    """Its open course of questions; None if that has ended."""
+    """The open course of questions; None before the first course and after its end."""
     is_settled: bool = False
-    """True if the last answer for its object came, with its control."""
+    """True if the requests for the object, and their controls, have answers."""
     _questions_sent: set[Question] = field(default_factory=set)
     _described: Description | None = None
 
@@ -95,18 +95,18 @@ class OpenTarget:
             yield from self._ask(Question.OBJECT, self.first_url)
         while True:
             self.is_settled = True
-            self.shared.news.append((Question.OBJECT, self.request_url))
-            following = self._following()
-            needed = self._reading_needed(following)
-            if needed is not None:
-                yield needed
+            self.shared.changed_facts.append((Question.OBJECT, self.request_url))
+            next_request = self._next_request()
+            prerequisite = self._prerequisite(next_request)
+            if prerequisite is not None:
+                yield prerequisite
                 continue
-            if following is None or self.is_guess or (not self.readings and self.reached is None):
+            if next_request is None or self.is_guess or (not self.readings and self.reached is None):
                 break
-            question, url = following
+            question, url = next_request
             if question is Question.WELL_KNOWN:
-                yield from self._ask_once(*self._path, url)
-                yield from self._wait_for(self._path)
+                yield from self._ask_once(*self._path_fact, url)
+                yield from self._wait_for(self._path_fact)
             elif question is Question.DOUBLE and self.description.inflection is not None:
                 yield from self._ask_for_commitment(url)
             else:
@@ -114,36 +114,36 @@ class OpenTarget:
         yield from self._ask_for_policy()
         yield from self._render()
 
-    def _following(self) -> Request | None:
+    def _next_request(self) -> Request | None:
         """Return the next question about this ARK with its URL, or None."""
-        shared, described = self.shared, self.description
+        shared, description = self.shared, self.description
         context = AskingContext(
-            described=described.inflection is not None,
-            stated=described.states_commitment,
-            legacy=shared.rules.legacy,
-            says_no_more=shared.facts.get((Question.DOUBLE, self.neighbourhood)) is False,
-            own_path=shared.facts.get(self._path),
-            has_asked_path=self._path in shared.facts,
-            is_soft=self._is_error_page,
+            is_described=description.inflection is not None,
+            is_commitment_stated=description.states_commitment,
+            allows_legacy=shared.rules.legacy,
+            adds_no_commitment=shared.facts.get((Question.DOUBLE, self.neighbourhood)) is False,
+            own_path=shared.facts.get(self._path_fact),
+            has_asked_path=self._path_fact in shared.facts,
+            is_soft_404=self._is_error_page,
             control=self.control,
-            takes_label=shared.label_forms.is_settled(self.first_url, self.answers[Question.OBJECT]),
+            accepts_label_form=shared.label_forms.is_settled(self.first_url, self.answers[Question.OBJECT]),
         )
         return next_question(self.answers, context, self.fallbacks, first_url=self.first_url)
 
-    def _reading_needed(self, following: Request | None) -> Fact | CandidateReading | None:
-        """Return the reading to request before the *following* question, the one to wait for, or None."""
+    def _prerequisite(self, next_request: Request | None) -> Fact | CandidateReading | None:
+        """Return the reading to request before *next_request*, the object question to wait for, or None."""
         candidates = (*self.readings, *self.suggested)
-        is_spelling = following is not None and following[0] is Question.HYPHENS
+        is_spelling = next_request is not None and next_request[0] is Question.HYPHENS
         if len(candidates) < 2 or is_spelling or not self.answers.keys().isdisjoint(INFLECTED):
             return None
-        targets = list(map(self.find, candidates))
+        targets = list(map(self.find_target, candidates))
         forms = [
             Form(reading) if target is None else target.form(reading)
             for reading, target in zip(candidates, targets, strict=True)
         ]
         pending = [target.request_url for target in targets if target is not None and not target.is_settled]
-        own = len(self.readings)
-        reading, is_awaited = next_reading(forms[:own], forms[own:], pending)
+        own_count = len(self.readings)
+        reading, is_awaited = next_reading(forms[:own_count], forms[own_count:], pending)
         return (Question.OBJECT, pending[0]) if is_awaited else reading
 
     def _ask_for_commitment(self, url: str) -> Steps:
@@ -164,7 +164,7 @@ class OpenTarget:
 
     @property
     def description(self) -> Description:
-        """The outcomes of the inflections: the one that describes the object, and the commitment."""
+        """The inflection that describes the object, and the commitment, by the answers so far."""
         if self._described is None:
             self._described = description_of(self.answers)
         return self._described
@@ -177,16 +177,16 @@ class OpenTarget:
 
     @property
     def control(self) -> AnswerFacts | None:
-        """The answer for a name that can't exist in this neighbourhood, or None as long as there is none."""
+        """The answer for a name that can't exist in this neighbourhood, or None before it came."""
         control: AnswerFacts | None = self.shared.facts.get((Question.CONTROL, self.neighbourhood))
         return control
 
     @property
-    def _path(self) -> Fact:
+    def _path_fact(self) -> Fact:
         return Question.WELL_KNOWN, origin_of(self.first_url)
 
     def form(self, reading: CandidateReading) -> Form:
-        """Return the *reading* that it was opened for, with its answer."""
+        """Return *reading*, which this target was opened for, with its answer and control."""
         return Form(reading, self.reached or self.answers.get(Question.OBJECT), self.control)
 
     @property
@@ -207,13 +207,13 @@ class OpenTarget:
         return QuestionToSend(self.ark, self.request_url, question, url)
 
     def _ask(self, question: Question, url: str) -> Steps:
-        """Ask a question about this ARK, keep the answer, and ask what shows its meaning."""
+        """Ask *question* at *url*, keep the answer, and ask for the controls that it needs."""
         self.is_settled = question not in ACCESS
         if question is Question.OTHER_LABEL:
             self.shared.label_forms.note_attempt(self.first_url, self.answers[Question.OBJECT])
         answer = self.answers[question] = yield self._question(question, url)
         self._described = None
-        if question in _IN_SOME_FORM:
+        if question in _QUESTIONS_WITH_LABEL:
             self.shared.label_forms.on_answer(answer)
         if question in ACCESS:
             yield from self._ask_controls(answer)
@@ -222,7 +222,7 @@ class OpenTarget:
             yield from self._ask_once(Question.CONTROL_INFO, self.neighbourhood, url)
 
     def _ask_once(self, question: Question, subject: Hashable, url: str | None) -> Steps:
-        """Ask a question about a *subject* that targets share, unless another target has."""
+        """Ask *question* about a *subject* that targets share, unless *url* is None or a target has asked it before."""
         fact = (question, subject)
         if url is not None and not self.shared.is_asked(fact):
             with self.shared.promise(fact):
@@ -233,7 +233,7 @@ class OpenTarget:
                     self.shared.facts[fact] = resolver_path(answer)
 
     def _wait_for(self, fact: Fact) -> Steps:
-        """Wait for the answer if another target has asked for a *fact*."""
+        """Yield *fact* if another target has asked for it and the answer has not come."""
         if self.shared.is_awaited(fact):
             yield fact
 
@@ -241,38 +241,38 @@ class OpenTarget:
 
     def _ask_controls(self, answer: AnswerFacts) -> Steps:
         """Ask for names that can't exist: at the resolver of an *answer* for the object, and at its landing host."""
-        reached, fact = self.reached, (Question.CONTROL, self.neighbourhood)
-        decisive = reached or self._refusal
-        if decisive is not None:
+        object_answer, fact = self.reached, (Question.CONTROL, self.neighbourhood)
+        decisive_answer = object_answer or self._refusal
+        if decisive_answer is not None:
             if not self.shared.is_asked(fact):
-                yield from self._ask_once(*fact, self._control_url(decisive))
+                yield from self._ask_once(*fact, self._control_url(decisive_answer))
             yield from self._wait_for(fact)
         if self.is_guess:
             return
         if answer.is_redirected and (answer.is_success or answer.may_be_explained):
             yield from self._ask_landing_control(answer)
         control = self.control
-        if control is None or reached is None:
+        if control is None or object_answer is None:
             return
         is_first = answer.question is Question.OBJECT and answer.is_success
         if is_first and self.shared.is_control_due_again(answer, control):
             yield self._question(Question.CONTROL_AGAIN, control.asked_url)
         fact = (Question.CONTROL_OTHER, self.neighbourhood)
         if not self.shared.is_asked(fact) and self._reply_to(control) is ControlContrast.ANOTHER:
-            yield from self._ask_once(*fact, self._control_url(reached, is_second=True))
+            yield from self._ask_once(*fact, self._control_url(object_answer, is_second=True))
 
     def _control_url(self, answer: AnswerFacts, *, is_second: bool = False) -> str | None:
         return self.shared.control_url(self.ark, self.neighbourhood, answer.asked_url, is_second=is_second)
 
     @property
     def _refusal(self) -> AnswerFacts | None:
-        """The refusal of an object that is withdrawn, or None. A control shows if all names get it."""
+        """The error answer that may explain a withdrawal, or None. A control shows if other names get it too."""
         answer = self.answers[Question.OBJECT]
         is_gone = answer.is_answered and answer.status == 404 and ObjectFacts(answer).claim is not None
         return answer if is_gone or answer.may_be_explained else None
 
     def _reply_to(self, control: AnswerFacts) -> ControlContrast:
-        """Return how the reply to a *control* differs from the object's; nothing after a second control."""
+        """Return how the object's answer differs from the answer to *control*; `NOTHING` after a second control."""
         reached = self.reached
         is_asked = not self._questions_sent.isdisjoint((Question.CONTROL_OTHER, Question.CONTROL_EVERY_PART))
         if reached is None or control.text is None or is_asked:
@@ -285,24 +285,28 @@ class OpenTarget:
         Hosts that make up pages send another page for each name. If the host sends the same page, every part of the
         address is changed, because it may ignore the part that the first control changed.
         """
-        landing = answer.final_url
-        url = None if Question.CONTROL_LANDING in self._questions_sent else self.shared.claim_landing_control(answer)
-        if url is None:
+        landing_url = answer.final_url
+        control_url = (
+            None if Question.CONTROL_LANDING in self._questions_sent else self.shared.claim_landing_control(answer)
+        )
+        if control_url is None:
             return
-        control = yield self._question(Question.CONTROL_LANDING, url)
+        control = yield self._question(Question.CONTROL_LANDING, control_url)
         reply = self._reply_to(control)
-        pattern, every = landing_pattern(landing), landing_pattern(landing, every=True)
+        pattern, every_part_pattern = landing_pattern(landing_url), landing_pattern(landing_url, every=True)
         if reply is ControlContrast.ANOTHER:
-            yield from self._ask_once(Question.CONTROL_OTHER, pattern, landing_control(landing, is_second=True))
-        elif reply is ControlContrast.THE_SAME and every != pattern:
-            yield from self._ask_once(Question.CONTROL_EVERY_PART, every, landing_control(landing, every=True))
+            yield from self._ask_once(Question.CONTROL_OTHER, pattern, landing_control(landing_url, is_second=True))
+        elif reply is ControlContrast.THE_SAME and every_part_pattern != pattern:
+            yield from self._ask_once(
+                Question.CONTROL_EVERY_PART, every_part_pattern, landing_control(landing_url, every=True)
+            )
 
     # -- at last, the policy and the browser
 
     def _ask_for_policy(self) -> Steps:
-        policy = self.description.policy_url
-        if policy is not None and is_worth_asking(policy):
-            yield from self._ask_once(Question.POLICY_LINK, policy, policy)
+        policy_url = self.description.policy_url
+        if policy_url is not None and may_be_requested(policy_url):
+            yield from self._ask_once(Question.POLICY_LINK, policy_url, policy_url)
 
     def _render(self) -> Steps:
         """Send the page of an app shell to a browser, and, once per neighbourhood, that of the control.

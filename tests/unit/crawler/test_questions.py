@@ -14,7 +14,7 @@ from crawler.answers.facts import AnswerFacts
 from crawler.answers.object_facts import reached_answer
 from crawler.answers.probes import Shoulders, control_ark, control_url, landing_control, landing_pattern
 from crawler.asking.questions import AskingContext, FallbackUrls, label_authority, next_question
-from crawler.asking.shared import is_worth_asking
+from crawler.asking.shared import may_be_requested
 from crawler.model.observations import ACCESS, ChainEnd, Hop, Observation, Question
 from crawler.model.resolving import same_host
 from extractors.model.ark import Ark
@@ -86,7 +86,7 @@ def test_a_tombstone_is_asked_for_metadata_and_in_no_other_form() -> None:
 
 def test_metadata_are_asked_for_where_the_object_was_found_instead_of_a_page_of_nothing() -> None:
     nothing = replace(answer(200), title="Item not found", text="Item not found")
-    answers, known = {Question.OBJECT: nothing}, AskingContext(is_soft=True)
+    answers, known = {Question.OBJECT: nothing}, AskingContext(is_soft_404=True)
     found = "https://registered.example/ark:/12x45/x5"
     assert next_question(answers, known, EVERYWHERE, first_url=URL) == (Question.AT_REGISTRY, found)
     answers[Question.AT_REGISTRY] = answer(200, question=Question.AT_REGISTRY, url=found)
@@ -280,7 +280,7 @@ def test_a_lone_name_has_no_shoulder_of_its_own_and_a_registered_one_has() -> No
     ],
 )
 def test_which_policies_are_asked_for(policy: str, is_asked: bool) -> None:
-    assert is_worth_asking(policy) is is_asked
+    assert may_be_requested(policy) is is_asked
 
 
 def test_a_step_quotes_what_a_refusing_page_says_and_when_to_ask_again() -> None:
