@@ -25,7 +25,7 @@ STRUCTURED = ("json", "json-ld", "yaml", "rdf", "embedded")
 _TURTLE = re.compile(r"\s*(?:#.*\n\s*)*(?:@?(?:prefix|base)\s|<(?:https?|urn|ark|info):[^<>\s]*>\s)", re.IGNORECASE)
 _ERROR = re.compile(r"\s*error\s*:\s*(?P<words>\S.{0,500})", re.IGNORECASE)
 #: An ERC with line breaks for a browser.
-_BROKEN = re.compile(r"\s*erc\s*:[^\n<]{0,500}<br\b", re.IGNORECASE)
+_ERC_WITH_BREAKS = re.compile(r"\s*erc\s*:[^\n<]{0,500}<br\b", re.IGNORECASE)
 #: An element with XML as its value, as in answers of EZID in another profile: "crossref: <?xml …", with escaped line
 #: ends.
 _WITH_XML = re.compile(r"^[a-z][\w.]{0,40}:\s*+<", re.IGNORECASE | re.MULTILINE)
@@ -36,64 +36,66 @@ _NESTED = re.compile(
 
 
 def parse_record(media_type: str | None, text: str, ark: Ark | None = None) -> Record | None:
-    """Return the record in a text, or None; of a set of ERCs the one about *ark*. Never raises.
+    """Return the record in a text, or None; of several records that about *ark*, or else the first. Never raises.
 
     >>> parse_record("text/plain", "erc:\\nwho: Austin, Larry\\nwhat: A Study\\nwhen: 1952\\nwhere: ark:67531/m1\\n")
     {'erc': {'who': 'Austin, Larry', 'what': 'A Study', 'when': '1952', 'where': 'ark:67531/m1'}}
     >>> parse_record("text/html", "<p>erc: no</p>") is None
     True
     """
-    kind, start = (media_type or "").lower(), text.lstrip()[:1]
-    looks_like_json = start in ("{", "[") and "yaml" not in kind and not re.match(r"\[[^\]]*\]\s*\w+:", text)
+    kind, first_character = (media_type or "").lower(), text.lstrip()[:1]
+    looks_like_json = first_character in ("{", "[") and "yaml" not in kind and not re.match(r"\[[^\]]*\]\s*\w+:", text)
     if "json" in kind or "javascript" in kind or looks_like_json:
         return from_json(text, ark)
     if "turtle" in kind or "n-triples" in kind or _TURTLE.match(text):
         return from_turtle(text)
-    if start == "<":
+    if first_character == "<":
         return None if "html" in kind else from_xml(text.encode("utf-8", "replace"))
-    described = from_yaml(text, ark) if "yaml" in kind or _NESTED.search(text) else None
-    return described or _anvl(text, ark)
+    structured_record = from_yaml(text, ark) if "yaml" in kind or _NESTED.search(text) else None
+    return structured_record or _anvl_record(text, ark)
 
 
-def _anvl(text: str, ark: Ark | None) -> Record | None:
+def _anvl_record(text: str, ark: Ark | None) -> Record | None:
     if error := _ERROR.match(text):
         return {"error": {"error": error["words"]}}
-    if _WITH_XML.search(text) and (described := _in_element(text)):
-        return described
-    ercs = parse_ercs(_BREAK.sub("\n", text) if _BROKEN.match(text) else text)
+    if _WITH_XML.search(text) and (embedded_record := _record_in_element(text)):
+        return embedded_record
+    ercs = parse_ercs(_BREAK.sub("\n", text) if _ERC_WITH_BREAKS.match(text) else text)
     if not ercs:
         return None
-    record = _of_set(ercs, ark).display()
+    record = _record_of_set(ercs, ark).display()
     if "naa" in record and "erc" not in record:
         return {"registry": record["naa"]}
     return record
 
 
-def _in_element(text: str) -> Record | None:
-    """Return the description in XML that is the value of an element, with the ARK that the other elements name."""
+def _record_in_element(text: str) -> Record | None:
+    """Return the description in the XML value of an ANVL element, with the ARK that other elements name; or None."""
     values = dict(elements(text))
-    written = next((value for value in values.values() if value.startswith("<")), "")
-    xml = EZID_ESCAPE.sub(lambda match: unquote(match[0]), written)
+    markup = next((value for value in values.values() if value.startswith("<")), "")
+    xml = EZID_ESCAPE.sub(lambda match: unquote(match[0]), markup)
     record = from_xml(xml.encode("utf-8", "replace"), enough=2) or {}
     identifier = values.get("success", values.get("where", ""))
-    return {kind: {**described, "identifier": identifier} for kind, described in record.items()} or None
+    return {kind: {**elements_of_kind, "identifier": identifier} for kind, elements_of_kind in record.items()} or None
 
 
-def _of_set(ercs: Sequence[Erc], ark: Ark | None) -> Erc:
-    """Return the record of a set that names *ark*, or else the first one."""
-    names = {number: _names_in(erc) for number, erc in enumerate(ercs) if len(ercs) > 1}
-    for wanted in (ark, ark.base) if ark is not None else ():
-        for number, named in names.items():
-            if wanted in named:
-                return ercs[number]
+def _record_of_set(ercs: Sequence[Erc], ark: Ark | None) -> Erc:
+    """Return the first of *ercs* that names *ark*, or else its base, or else the first of all."""
+    arks_by_index = {index: _subject_arks(erc) for index, erc in enumerate(ercs) if len(ercs) > 1}
+    for wanted_ark in (ark, ark.base) if ark is not None else ():
+        for index, named_arks in arks_by_index.items():
+            if wanted_ark in named_arks:
+                return ercs[index]
     return ercs[0]
 
 
-def _names_in(erc: Erc) -> set[Ark]:
-    """Return the ARKs by which a record identifies its subject."""
-    elements = erc.anchoring_story.display() if erc.anchoring_story is not None else {}
+def _subject_arks(erc: Erc) -> set[Ark]:
+    """Return the ARKs in ``where`` and identifiers of a record's anchoring story."""
+    values_by_label = erc.anchoring_story.display() if erc.anchoring_story is not None else {}
     return {
-        mention.ark for label in ("where", "identifier", "id", "ark") for mention in find_arks(elements.get(label, ""))
+        mention.ark
+        for label in ("where", "identifier", "id", "ark")
+        for mention in find_arks(values_by_label.get(label, ""))
     }
 
 
@@ -105,7 +107,7 @@ REDIRECT_BYTES = 2**13
 _TEXTUAL = re.compile(r"text/|.*(?:json|xml|yaml|rdf|turtle|n-triples|javascript|octet-stream)", re.IGNORECASE)
 #: Octets that do not occur in text, except in UTF-16 and UTF-32, which begin with a mark.
 _BINARY = re.compile(rb"[\x00-\x08\x0e-\x1a\x7f]")
-_WIDE = (b"\xff\xfe", b"\xfe\xff", b"\x00\x00\xfe\xff")
+_WIDE_MARKS = (b"\xff\xfe", b"\xfe\xff", b"\x00\x00\xfe\xff")
 _TAG = re.compile(
     rb"\s*(?:<!--.*?-->\s*)*<(?!(?:https?|urn|ark|info):)(?:!doctype|[a-z?!/])", re.IGNORECASE | re.DOTALL
 )
@@ -122,12 +124,12 @@ class Answer:
     """The beginning of its readable text, with folded white space; None if it is not text."""
     record: Record | None = None
     similarity: str | None = None
-    """The sketch of its whole text (`crawler.answers.likeness.sketch`)."""
+    """The sketch of the whole text (`crawler.answers.likeness.sketch`)."""
     facts: PageFacts = field(default_factory=PageFacts)
     references: tuple[str, ...] = ()
-    """The addresses of links, media and players in its own part."""
+    """The addresses of links, media and players on a page, without the parts of the site."""
     fault: str | None = None
-    """The reason why it was not read, in words; then nothing is known about it."""
+    """The reason why the body was not read, in words; then all other fields are empty."""
 
 
 def is_textual(media_type: str | None) -> bool:
@@ -150,17 +152,17 @@ def read_answer(body: bytes, content_type: str | None, ark: Ark | None = None) -
     body = body[:MOST_READ]
     if not body or not is_textual(media_type) or _is_binary(media_type, body):
         return Answer(media_type)
-    kind, start = media_type or "", body[:4_096]
-    is_html = "html" in kind and "xml" not in kind.replace("xhtml+xml", "")
+    lowercase_type, beginning = media_type or "", body[:4_096]
+    is_html = "html" in lowercase_type and "xml" not in lowercase_type.replace("xhtml+xml", "")
     title: str | None = None
     references: tuple[str, ...] = ()
-    if _TAG.match(start):
+    if _TAG.match(beginning):
         from crawler.answers.answer_pages import MARKUP_LIMIT, read_page  # with beautifulsoup4, when it is needed
 
-        is_xml = "xml" in kind or _XML.match(start)
-        described = from_xml(body) if is_xml and not is_html else None
+        is_xml = "xml" in lowercase_type or _XML.match(beginning)
+        xml_record = from_xml(body) if is_xml and not is_html else None
         title, text, facts, record, references = read_page(body[:MARKUP_LIMIT], charset)
-        record = described or record
+        record = xml_record or record
     else:
         decoded = _decode(body, charset)
         text = " ".join(decoded.split())
@@ -171,16 +173,15 @@ def read_answer(body: bytes, content_type: str | None, ark: Ark | None = None) -
 
 
 def _is_binary(media_type: str | None, body: bytes) -> bool:
-    """Return True if a body of an unknown type is not text."""
-    is_untold = media_type is None or media_type.endswith("octet-stream")
-    return is_untold and not body.startswith(_WIDE) and bool(_BINARY.search(body[:4_096]))
+    """Return True if a body without a type, or of type octet-stream, has characters that no text has."""
+    is_untyped = media_type is None or media_type.endswith("octet-stream")
+    return is_untyped and not body.startswith(_WIDE_MARKS) and bool(_BINARY.search(body[:4_096]))
 
 
 def _decode(body: bytes, charset: str | None) -> str:
-    """Return the characters of a text. A byte order mark of UTF-16 decides.
+    """Return the decoded text without its byte order mark. A byte order mark of UTF-16 overrules *charset*.
 
-    Without a charset and without valid UTF-8, the encoding is the default of browsers; so is ISO 8859-1 (WHATWG
-    Encoding, 4.2).
+    Without *charset*, the encoding is UTF-8 if that is valid, or else Windows-1252 (WHATWG Encoding, 4.2).
 
     >>> _decode(b"\\xc9cole \\x96 1784", None), _decode(b"\\xc3\\x89cole", None)
     ('\N{LATIN CAPITAL LETTER E WITH ACUTE}cole \N{EN DASH} 1784', '\N{LATIN CAPITAL LETTER E WITH ACUTE}cole')
@@ -203,30 +204,35 @@ def _is_utf8(body: bytes) -> bool:
 # -- comparison of two answers, at least one of them cut off
 
 #: A page that was cut off before this number of words can't be compared.
-FEW_CAME = 12
+ENOUGH_WORDS = 12
 
 
-def are_incomparable(one: Observation, other: Observation) -> bool:
+def are_incomparable(first_answer: Observation, second_answer: Observation) -> bool:
     """Return True if too little of two answers arrived to see that they differ.
 
     The cut-off point depends on chance, so it must not turn one page into two.
     """
-    if one.body_complete and other.body_complete:
+    if first_answer.body_complete and second_answer.body_complete:
         return False
-    if one.media_type and other.media_type and one.media_type != other.media_type:
+    if first_answer.media_type and second_answer.media_type and first_answer.media_type != second_answer.media_type:
         return False
-    if one.text is None and other.text is None and not is_textual(one.media_type):
-        return not _differ_in_length(one, other) and one.body_bytes != other.body_bytes
-    cut = (answer for answer in (one, other) if not answer.body_complete)
-    return any(len((answer.text or "").split()) < FEW_CAME for answer in cut)
+    if first_answer.text is None and second_answer.text is None and not is_textual(first_answer.media_type):
+        return (
+            not _have_different_lengths(first_answer, second_answer)
+            and first_answer.body_bytes != second_answer.body_bytes
+        )
+    cut_answers = (answer for answer in (first_answer, second_answer) if not answer.body_complete)
+    return any(len((answer.text or "").split()) < ENOUGH_WORDS for answer in cut_answers)
 
 
-def _differ_in_length(one: Observation, other: Observation) -> bool:
+def _have_different_lengths(first_answer: Observation, second_answer: Observation) -> bool:
     """Return True if two unread bodies have different lengths."""
-    declared = [answer.hops[-1].headers.get("Content-Length") for answer in (one, other) if answer.hops]
-    if len(declared) == 2 and None not in declared:
-        return declared[0] != declared[1]
+    declared_lengths = [
+        answer.hops[-1].headers.get("Content-Length") for answer in (first_answer, second_answer) if answer.hops
+    ]
+    if len(declared_lengths) == 2 and None not in declared_lengths:
+        return declared_lengths[0] != declared_lengths[1]
     return any(
-        whole.body_complete and (cut.body_bytes or 0) > (whole.body_bytes or 0)
-        for cut, whole in ((one, other), (other, one))
+        whole_answer.body_complete and (cut_answer.body_bytes or 0) > (whole_answer.body_bytes or 0)
+        for cut_answer, whole_answer in ((first_answer, second_answer), (second_answer, first_answer))
     )

@@ -30,7 +30,7 @@ MOST_OVERRUNS = 3
 #: Seconds to wait for each answer after a run was stopped.
 GRACE_S = 1.0
 #: Maximum number of answers that are read by one call, and the seconds to collect them: each call has a cost.
-_AT_ONCE, _GATHERING_S = 16, 0.1
+_MOST_AT_ONCE, _GATHERING_S = 16, 0.1
 
 #: An unread answer: its body, its Content-Type, and the ARK that it is about.
 Unread = tuple[bytes, str | None, Ark | None]
@@ -41,7 +41,7 @@ class ReadingStopped(Exception):
 
 
 def read_answers(bodies: Sequence[Unread]) -> list[Answer]:
-    """Return the facts about each body. Runs in the process for answers."""
+    """Return the facts about each of *bodies*. Runs in the process that reads answers."""
     return [read_answer(*body) for body in bodies]
 
 
@@ -68,7 +68,7 @@ class AnswerReader:
         cpu_s: int = READING_CPU_S,
         inline_bytes: int = INLINE_BYTES if can_limit_cpu() else 0,
     ) -> None:
-        """Take an importable function *read*, and limits for answers of more than *inline_bytes*."""
+        """Read answers by *read*, an importable function; those of more than *inline_bytes* within *cpu_s* seconds."""
         self._read = read
         self._inline_bytes = inline_bytes
         self._inline_overruns = Counter[str]()
@@ -101,43 +101,43 @@ class AnswerReader:
 
     async def _read_waiting(self) -> None:
         while self._waiting:
-            some = [self._waiting.popleft() for _ in range(min(_AT_ONCE, len(self._waiting)))]
+            waiting_answers = [self._waiting.popleft() for _ in range(min(_MOST_AT_ONCE, len(self._waiting)))]
             try:
-                await self._read_some(some)
+                await self._read_together(waiting_answers)
             except BaseException as failure:
-                for waiting in some:
+                for waiting in waiting_answers:
                     if not waiting.result.done():
                         waiting.result.set_exception(failure)
             await asyncio.sleep(_GATHERING_S)
         self._reading = None
 
-    async def _read_some(self, some: Sequence[_Waiting]) -> None:
-        """Read some answers together, or each alone if the process ended."""
-        given_up = [waiting for waiting in some if self._overruns[waiting.host] >= MOST_OVERRUNS]
-        for waiting in given_up:
-            words = f"{MOST_OVERRUNS} answers of {waiting.host} took too much time or memory before"
-            waiting.done(Answer(None, fault=words))
-        left = [waiting for waiting in some if not waiting.result.done()]
-        if not left:
+    async def _read_together(self, waiting_answers: Sequence[_Waiting]) -> None:
+        """Read answers in one call of the process, or each alone if that call failed."""
+        refused_answers = [waiting for waiting in waiting_answers if self._overruns[waiting.host] >= MOST_OVERRUNS]
+        for waiting in refused_answers:
+            fault = f"{MOST_OVERRUNS} answers of {waiting.host} took too much time or memory before"
+            waiting.done(Answer(None, fault=fault))
+        unread_answers = [waiting for waiting in waiting_answers if not waiting.result.done()]
+        if not unread_answers:
             return
         if self._is_closed:
             raise ReadingStopped
         try:
-            answers = await self._called([waiting.unread for waiting in left])
+            answers = await self._result_of_process([waiting.unread for waiting in unread_answers])
         except (WorkerError, OSError) as failure:
             if self._is_closed:
                 raise ReadingStopped from failure
-            if len(left) > 1:
-                for waiting in left:
-                    await self._read_some([waiting])
+            if len(unread_answers) > 1:
+                for waiting in unread_answers:
+                    await self._read_together([waiting])
                 return
-            self._overruns[left[0].host] += 1
-            answers = [Answer(None, fault=self._words(failure))]
-        for waiting, answer in zip(left, answers, strict=True):
+            self._overruns[unread_answers[0].host] += 1
+            answers = [Answer(None, fault=self._reason(failure))]
+        for waiting, answer in zip(unread_answers, answers, strict=True):
             waiting.done(answer)
 
-    async def _called(self, bodies: Sequence[Unread]) -> list[Answer]:
-        """Return the result of the process for *bodies*. The start of the process does not count."""
+    async def _result_of_process(self, bodies: Sequence[Unread]) -> list[Answer]:
+        """Return the facts about *bodies* from the process. Its start does not count towards the time limit."""
         if not self._is_started:
             await asyncio.wrap_future(self._executor.submit(self._read, []))
             self._is_started = True
@@ -152,7 +152,7 @@ class AnswerReader:
         return answers
 
     def stop(self) -> None:
-        """Wait for each further answer only briefly; after that nothing is read."""
+        """Wait for each further answer only `GRACE_S` seconds, then close the reader."""
         self._stopping.set()
 
     def close(self) -> None:
@@ -160,7 +160,7 @@ class AnswerReader:
         self._is_closed = True
         self._executor.shutdown(wait=False)
 
-    def _words(self, failure: Exception) -> str:
+    def _reason(self, failure: Exception) -> str:
         """Return the reason why an answer was not read, in words."""
         match failure:
             case WorkerTimeout():

@@ -30,10 +30,10 @@ _DECLARING = re.compile(
 #: One link of a Link header, valid or with misplaced semicolons, which some resolvers send.
 _LINK = re.compile(r"<(?P<target>[^<>]*)>\s*;?(?P<parameters>[^<]*)")
 _RELATIONS = re.compile(r"""rel\s*+=\s*+["']?(?P<named>[^"',;]*+)""", re.IGNORECASE)
-_OF_ITSELF = re.compile(r"\b(?:describes|cite-as|canonical|identifier)\b", re.IGNORECASE)
+_SELF_RELATION = re.compile(r"\b(?:describes|cite-as|canonical|identifier)\b", re.IGNORECASE)
 #: An ARK, or the beginning of one: a NAAN, or a NAAN and a shoulder.
 _NAMESPACE = re.compile(r"(?:https?://\S+?/)?ark:/?(?P<naan>[0-9a-z]{5,16})(?:/(?P<shoulder>\S*))?", re.IGNORECASE)
-_NAMES_IT = ("where", "what", "success", "identifier", "id", "@id", "ark", "erc.ark", "pid")
+_SUBJECT_LABELS = ("where", "what", "success", "identifier", "id", "@id", "ark", "erc.ark", "pid")
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,17 +41,17 @@ class Subject:
     """The ARK or namespace that a record is about, if it names one."""
 
     names_this: str | None = None
-    """The place where it names the requested ARK, or None."""
+    """The part of the answer that names the requested ARK, in words, or None."""
     names_other: str | None = None
-    """Another ARK in the place of the record's own, or None."""
+    """The ARK of the record, if it has another base, or None."""
     names_base: bool = False
-    """True if it names the base of the requested ARK, and not its qualifier."""
+    """True if the record names the base of the requested ARK, without its qualifier."""
     names_namespace: str | None = None
-    """The NAAN or shoulder that it is about, or None."""
+    """The NAAN or shoulder that the record is about, as written, or None."""
 
 
 def linked_arks(link_header: str) -> tuple[Ark, ...]:
-    """Return the ARKs that a Link header declares for the resource (2023, 5.2).
+    """Return the ARKs that a Link header declares for the resource (draft-kunze-ark-38, 5.2).
 
     >>> [str(ark) for ark in linked_arks('<https://n2t.net/ark:/12148/x5>; rel="describes"')]
     ['ark:12148/x5']
@@ -60,56 +60,59 @@ def linked_arks(link_header: str) -> tuple[Ark, ...]:
     return tuple(
         ark
         for link in links
-        if any(_OF_ITSELF.search(each["named"]) for each in _RELATIONS.finditer(link["parameters"]))
+        if any(_SELF_RELATION.search(relation["named"]) for relation in _RELATIONS.finditer(link["parameters"]))
         for ark in _arks_in(link["target"])
     )
 
 
-def declares(places: Iterable[str]) -> bool:
-    """Return True if a page identifies itself in one of *places*, rather than mentioning an ARK there.
+def declares(locations: Iterable[str]) -> bool:
+    """Return True if a page identifies itself in one of *locations*, rather than mentioning an ARK there.
 
     >>> declares(("text", "canonical")), declares(("text",))
     (True, False)
     """
-    return any(_DECLARING.fullmatch(where) for where in places)
+    return any(_DECLARING.fullmatch(location) for location in locations)
 
 
-def subject_of(record: Mapping[str, Mapping[str, str]], ark: Ark, linked: Sequence[Ark] = ()) -> Subject:
+def subject_of(record: Mapping[str, Mapping[str, str]], ark: Ark, header_arks: Sequence[Ark] = ()) -> Subject:
     """Return the subject of a *record* in an answer about *ark*, by the elements that name a subject.
 
-    *linked* are the ARKs of the Link header. An ARK in ``erc-support`` or ``erc-from`` is the address of the statement
+    *header_arks* are the ARKs of the Link header. An ARK in ``erc-support`` or ``erc-from`` is the address of the statement
     or of the record, so it does not count.
     """
-    if ark in linked:
+    if ark in header_arks:
         return Subject(names_this="the Link header")
-    if _in_set_title(record, ark):
+    if _is_in_set_title(record, ark):
         return Subject(names_this="the title of the set")
     elements = record.get("erc") or {
         label: value for values in record.values() for label, value in {**values, **kernel(values)}.items()
     }
-    named = [
-        (label, other_ark) for label in _NAMES_IT if elements.get(label) for other_ark in _arks_in(elements[label])
+    named_arks = [
+        (label, other_ark)
+        for label in _SUBJECT_LABELS
+        if elements.get(label)
+        for other_ark in _arks_in(elements[label])
     ]
-    label = next((label for label, other_ark in named if other_ark == ark), None)
+    label = next((label for label, other_ark in named_arks if other_ark == ark), None)
     if label is not None:
         return Subject(names_this=f"the record's {label!r}")
-    namespace = next((value for label in _NAMES_IT if (value := _namespace(elements.get(label, ""), ark))), None)
+    namespace = next((value for label in _SUBJECT_LABELS if (value := _namespace(elements.get(label, ""), ark))), None)
     if namespace is not None:
         return Subject(names_namespace=namespace)
-    if any(other_ark == ark.base for _, other_ark in named):
+    if any(other_ark == ark.base for _, other_ark in named_arks):
         return Subject(names_base=True)
-    others = [other_ark for label, other_ark in named if label != "what"] or linked
+    others = [other_ark for label, other_ark in named_arks if label != "what"] or header_arks
     return Subject(names_other=next((str(other_ark) for other_ark in others if other_ark.base != ark.base), None))
 
 
-def _in_set_title(record: Mapping[str, Mapping[str, str]], ark: Ark) -> bool:
+def _is_in_set_title(record: Mapping[str, Mapping[str, str]], ark: Ark) -> bool:
     """Return True if a THUMP header names *ark*, perhaps without its label and with the inflection (2005, 6)."""
     title = record.get("set", {}).get("what", "").strip()
-    bare = re.sub(r"\?(?:info|\?)?\Z", "", title)
-    if not re.match(r"ark:", bare, re.IGNORECASE) and "/" in bare and "//" not in bare:
-        bare = f"ark:{bare}"
-    where = record.get("set", {}).get("where", "")
-    return any(ark in _arks_in(text) for text in (bare, where) if text)
+    title_ark = re.sub(r"\?(?:info|\?)?\Z", "", title)
+    if not re.match(r"ark:", title_ark, re.IGNORECASE) and "/" in title_ark and "//" not in title_ark:
+        title_ark = f"ark:{title_ark}"
+    address = record.get("set", {}).get("where", "")
+    return any(ark in _arks_in(text) for text in (title_ark, address) if text)
 
 
 @lru_cache(maxsize=1024)  # many records name the same holder
@@ -122,8 +125,8 @@ def _namespace(value: str, ark: Ark) -> str | None:
     match = _NAMESPACE.fullmatch(value.strip())
     if match is None or match["naan"].lower() != ark.naan:
         return None
-    rest = (match["shoulder"] or "").strip("/")
-    is_shoulder = ark.name.startswith(rest) and len(rest) * 2 <= len(ark.name)
+    shoulder = (match["shoulder"] or "").strip("/")
+    is_shoulder = ark.name.startswith(shoulder) and len(shoulder) * 2 <= len(ark.name)
     return value.strip() if is_shoulder else None
 
 
@@ -145,7 +148,7 @@ _LEVEL = re.compile(
     re.IGNORECASE,
 )
 _LEVELS = {"dynamic": Level.DYNAMIC, "stable": Level.STABLE, "unchanging": Level.UNCHANGING}
-_IN_TEXT = re.compile(
+_STATEMENT_IN_TEXT = re.compile(
     r"(?<!our )(?<!your )(?<!their )(?<!my )(?<!the )(?<!a )(?<!and )"
     r"\b(?:commitment(?:\s+statement)?|persistence\s+(?:statement|policy)|permanence(?:\s+(?:statement|rating))?)\s*:\s*"
     r"(?P<words>\S.{0,300}?)(?=[.;]\s|\s[|]\s|\Z)",
@@ -190,27 +193,27 @@ def statement_in(
     record = record or {}
     if "erc-support" in record:
         story = dict(record["erc-support"])
-        named = [value for label, value in story.items() if plain_key(label) in vocabulary("commitment")]
-        return story if story.get("what") or not named else {**story, "what": named[0]}
+        values = [value for label, value in story.items() if plain_key(label) in vocabulary("commitment")]
+        return story if story.get("what") or not values else {**story, "what": values[0]}
     for kind in ("erc", *STRUCTURED):
         for label, value in record.get(kind, {}).items():
             key = plain_key(label)
             key = "commitment" if quirks().question_of(plain(label)) == "commitment" else key
-            is_promise = _promises(value) or (kind == "erc" and is_placeholder(value))
+            is_promise = _is_promise(value) or (kind == "erc" and is_placeholder(value))
             if key in vocabulary("commitment") and (is_promise or key not in _AMBIGUOUS):
                 return {"what": value}
     if record and not record.keys() & WITHIN_PAGES:
         return None
     words = labelled
-    if words is None and (match := _IN_TEXT.search(text)):
+    if words is None and (match := _STATEMENT_IN_TEXT.search(text)):
         words = match["words"]
-        if not (_promises(words) or is_placeholder(words)):
+        if not (_is_promise(words) or is_placeholder(words)):
             return None
     return None if words is None else {"what": words}
 
 
 def policy_link(statement: Mapping[str, str]) -> str | None:
-    """Return the web address of the full statement, if it has one.
+    """Return the web address of the full statement of commitment, or None.
 
     >>> policy_link({"what": "Not Guaranteed", "where": "https://a.example/policy"}), policy_link({"where": "room 7"})
     ('https://a.example/policy', None)
@@ -219,36 +222,40 @@ def policy_link(statement: Mapping[str, str]) -> str | None:
     return where if re.fullmatch(r"https?://[^\s/]\S*+", where, re.IGNORECASE) else None
 
 
-def template_in(statement: Mapping[str, str], at: str) -> str | None:
-    """Return the guarantor or place in a statement that only a template names, or None. Its level is not genuine then.
+def template_in(statement: Mapping[str, str], answer_url: str) -> str | None:
+    """Return the guarantor or address in a statement that is the default of a template, or None.
+
+    *answer_url* is the URL of the answer with the statement: a site at an example host may use its own name.
 
     >>> template_in({"who": "Harbour Library", "where": "http://example.com/ark:/99999/"}, "https://r.example/")
     'http://example.com/ark:/99999/'
     """
     who, where = statement.get("who", ""), statement.get("where", "")
-    first = re.split(r"\s[|/:]\s|[|;:,]\s", statement.get("what", ""), maxsplit=1)[0]
-    named = next((name for name in (who, first) if _bare(name) in quirks().placeholder.who), None)
-    if named is not None:
-        return named
+    first_part = re.split(r"\s[|/:]\s|[|;:,]\s", statement.get("what", ""), maxsplit=1)[0]
+    placeholder = next((name for name in (who, first_part) if _bare(name) in quirks().placeholder.who), None)
+    if placeholder is not None:
+        return placeholder
     host = _EXAMPLE_HOST.search(where)
-    is_own = host is not None and authority_of(at) == authority_of(host[0])
+    is_own = host is not None and authority_of(answer_url) == authority_of(host[0])
     return where if _EXAMPLE_ARK.search(where) or (host is not None and not is_own) else None
 
 
-def _promises(words: str) -> bool:
+def _is_promise(words: str) -> bool:
     """Return True if *words* are about permanence of an object, not about use alone, and not about something else.
 
-    >>> [_promises(words) for words in ("CC BY 4.0", "Rights: Archives of the Harbour", "CC0, preserved")]
+    >>> [_is_promise(words) for words in ("CC BY 4.0", "Rights: Archives of the Harbour", "CC0, preserved")]
     [False, False, True]
-    >>> [_promises(words) for words in ("Permanent exhibition", "We are committed to protecting your privacy")]
+    >>> [_is_promise(words) for words in ("Permanent exhibition", "We are committed to protecting your privacy")]
     [False, False]
     """
     if level_of(words) is not None:
         return True
     promise = quirks().promise
-    spoken = promise.other.removed_from(_HOST.sub("", words))
-    is_of_use = promise.use.is_in_plain(plain(words))
-    return promise.permanence.is_in_plain(spoken) or (not is_of_use and promise.commitment.is_in_plain(spoken))
+    promise_text = promise.other.removed_from(_HOST.sub("", words))
+    is_about_use = promise.use.is_in_plain(plain(words))
+    return promise.permanence.is_in_plain(promise_text) or (
+        not is_about_use and promise.commitment.is_in_plain(promise_text)
+    )
 
 
 def is_uninformative(what: str) -> bool:
@@ -259,7 +266,7 @@ def is_uninformative(what: str) -> bool:
     """
     promise, words = quirks().promise, plain(what)
     is_vague = len(what.split()) <= _FEW_WORDS or promise.other.is_in_plain(words)
-    return is_vague and not _promises(what) and not promise.time.is_in_plain(words)
+    return is_vague and not _is_promise(what) and not promise.time.is_in_plain(words)
 
 
 def is_placeholder(what: str) -> bool:
@@ -268,14 +275,16 @@ def is_placeholder(what: str) -> bool:
     >>> is_placeholder("Insert commitment here"), is_placeholder("The preservation policy could not be loaded")
     (True, True)
     """
-    words, vocabulary = _bare(what), quirks()
-    is_word = words == "" or words in vocabulary.placeholder.word or words.startswith(vocabulary.placeholder.beginning)
-    if is_word or missing_code(what) or is_unfilled(_TAG.sub(" ", what)):
+    text, vocabulary = _bare(what), quirks()
+    is_default_text = (
+        text == "" or text in vocabulary.placeholder.word or text.startswith(vocabulary.placeholder.beginning)
+    )
+    if is_default_text or missing_code(what) or is_unfilled(_TAG.sub(" ", what)):
         return True
-    if is_fault(words):
+    if is_fault(text):
         return True
-    is_phrase = any(phrase in plain(what) for phrase in vocabulary.placeholder.phrase)
-    return is_phrase and level_of(what) is None
+    has_default_phrase = any(phrase in plain(what) for phrase in vocabulary.placeholder.phrase)
+    return has_default_phrase and level_of(what) is None
 
 
 def _bare(words: str) -> str:

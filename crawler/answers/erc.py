@@ -15,18 +15,18 @@ from urllib.parse import unquote
 from crawler.answers.quirks import is_unfilled, quirks, without_marks
 
 #: Codes for a missing value. ``etal`` occurs in names and is not one of them.
-MISSING = ("unac", "unal", "unap", "unas", "unav", "unkn", "none", "null", "tba")
+CODES_OF_MISSING = ("unac", "unal", "unap", "unas", "unav", "unkn", "none", "null", "tba")
 #: The code for a value at another address. Without the address it is a missing value.
-ELSEWHERE = "at"
+CODE_ELSEWHERE = "at"
 #: Codes that declare that there is no value; the others leave it open.
-ON_PURPOSE = frozenset({"unap", "unal"})
+CODES_OF_NO_VALUE = frozenset({"unap", "unal"})
 
 _FLAGS = re.compile(r"\[[^\]\s]{0,40}\](?=\s*\S)")
 _CODE = re.compile(r"\(:(?P<code>[a-z0-9]{1,16})\)\s*", re.IGNORECASE)
 #: Codes without brackets, as some software sends them. Then they are the whole value.
-_NAKED_CODE = re.compile(rf":(?P<code>{'|'.join(MISSING)}|at|etal)\Z", re.IGNORECASE)
-_ENCODED = re.compile(r"%[!%._{}]|\s+|[^%\s]+|%")
-_DECODED = {"%!": "|", "%%": "%", "%.": ",", "%_": ""}
+_NAKED_CODE = re.compile(rf":(?P<code>{'|'.join(CODES_OF_MISSING)}|at|etal)\Z", re.IGNORECASE)
+_ENCODED_TOKEN = re.compile(r"%[!%._{}]|\s+|[^%\s]+|%")
+_DECODED_SIGNS = {"%!": "|", "%%": "%", "%.": ",", "%_": ""}
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,17 +36,17 @@ class Value:
     text: str
     """The decoded data in natural word order."""
     code: str | None = None
-    """The controlled code before it, without its brackets; `text` is then its wording, often empty."""
+    """The controlled code before the text, without its brackets; `text` then explains the code, or is empty."""
 
     @property
     def code_of_missing(self) -> str | None:
-        """The controlled code if it is one for a missing value, or None."""
-        is_elsewhere = self.code == ELSEWHERE and not self.text
-        return self.code if self.code in MISSING or is_elsewhere else None
+        """`code` if it stands for a missing value, or None."""
+        is_elsewhere = self.code == CODE_ELSEWHERE and not self.text
+        return self.code if self.code in CODES_OF_MISSING or is_elsewhere else None
 
     def __str__(self) -> str:
-        marked = f"(:{self.code})" if self.code else ""
-        return f"{marked} {self.text}".strip()
+        code_text = f"(:{self.code})" if self.code else ""
+        return f"{code_text} {self.text}".strip()
 
 
 def parse_value(written: str) -> Value:
@@ -57,19 +57,19 @@ def parse_value(written: str) -> Value:
     >>> parse_value(", van Gogh, Vincent")
     Value(text='Vincent van Gogh', code=None)
     """
-    rest = written.strip()
-    if flags := _FLAGS.match(rest):
-        rest = rest[flags.end() :].lstrip()
-    code = _CODE.match(rest) or _NAKED_CODE.match(rest)
+    remainder = written.strip()
+    if flags := _FLAGS.match(remainder):
+        remainder = remainder[flags.end() :].lstrip()
+    code = _CODE.match(remainder) or _NAKED_CODE.match(remainder)
     if code:
-        rest = rest[code.end() :]
-    sort_friendly = rest.startswith(",") and len(rest) > 1
-    data = rest[1:].strip() if sort_friendly else rest.strip()
+        remainder = remainder[code.end() :]
+    sort_friendly = remainder.startswith(",") and len(remainder) > 1
+    data = remainder[1:].strip() if sort_friendly else remainder.strip()
     return Value(decode(natural_order(data)) if sort_friendly else decode(data), code["code"].lower() if code else None)
 
 
 def natural_order(sort_friendly: str) -> str:
-    """Return a sort-friendly value in natural word order (2005, 7.5).
+    """Return a sort-friendly value in natural word order (draft-kunze-ark-10, 7.5).
 
     The six published examples allow this rule: with a comma at the end, all parts are reversed; otherwise the last part
     moves to the front.
@@ -79,37 +79,37 @@ def natural_order(sort_friendly: str) -> str:
     >>> natural_order("McCartney, Paul, Sir,")
     'Sir Paul McCartney'
     """
-    parts = [part.strip() for part in sort_friendly.split(",")]
-    if len(parts) == 1:
-        return parts[0]
-    if parts[-1] == "":
-        return " ".join(reversed(parts[:-1]))
-    return f"{parts[-1]} {', '.join(parts[:-1])}"
+    name_parts = [part.strip() for part in sort_friendly.split(",")]
+    if len(name_parts) == 1:
+        return name_parts[0]
+    if name_parts[-1] == "":
+        return " ".join(reversed(name_parts[:-1]))
+    return f"{name_parts[-1]} {', '.join(name_parts[:-1])}"
 
 
 def decode(text: str) -> str:
-    """Return text with its protected characters decoded in one pass; percent escapes of the web stay (2005, 7.6).
+    """Return *text* with the escapes of ANVL decoded; percent escapes of URLs stay (draft-kunze-ark-10, 7.6).
 
     >>> decode("100%% %! more%. %5F"), decode("http://a.b/node%{ ? db = foo %}")
     ('100% | more, %5F', 'http://a.b/node?db=foo')
     """
     if "%" not in text:
         return text
-    out: list[str] = []
-    inside, last_end = False, text.rfind("%}")
-    for token in _ENCODED.finditer(text):
+    decoded_parts: list[str] = []
+    is_in_web_address, last_end = False, text.rfind("%}")
+    for token in _ENCODED_TOKEN.finditer(text):
         written = token[0]
-        if written == "%{" and not inside and token.start() < last_end:
-            inside = True
-        elif written == "%}" and inside:
-            inside = False
-        elif not (inside and written.isspace()):
-            out.append(_DECODED.get(written, written))
-    return "".join(out)
+        if written == "%{" and not is_in_web_address and token.start() < last_end:
+            is_in_web_address = True
+        elif written == "%}" and is_in_web_address:
+            is_in_web_address = False
+        elif not (is_in_web_address and written.isspace()):
+            decoded_parts.append(_DECODED_SIGNS.get(written, written))
+    return "".join(decoded_parts)
 
 
 def missing_code(value: str) -> str | None:
-    """Return the code if a displayed value means "there is none", with or without further words; else None.
+    """Return the code for a missing value at the beginning of a displayed value, or None.
 
     >>> missing_code("(:unkn) Anonymous"), missing_code("(:etal)"), missing_code("1952")
     ('unkn', None, None)
@@ -130,8 +130,8 @@ def says_something(value: str) -> bool:
     """
     if is_unfilled(value):
         return False
-    bare = without_marks(value).lower()
-    return bare != "" and bare not in quirks().nothing.word and missing_code(value) is None
+    bare_value = without_marks(value).lower()
+    return bare_value != "" and bare_value not in quirks().nothing.word and missing_code(value) is None
 
 
 # -- dates as ERCs write them (TEMPER): years, days and seconds, in lists and ranges (draft-kunze-ark-10, 7.6)
@@ -148,11 +148,11 @@ _ISO = re.compile(
     """,
     re.VERBOSE | re.ASCII,
 )
-_POINT = re.compile(
+_POINT_IN_TIME = re.compile(
     r"(?P<year>\d{4})(?:(?P<month>\d\d)(?:(?P<day>\d\d)(?:(?P<hour>\d\d)(?:(?P<minute>\d\d)(?P<second>\d\d)?)?)?)?)?",
     re.ASCII,
 )
-_HIGHEST = {"month": 12, "day": 31, "hour": 23, "minute": 59, "second": 60}
+_HIGHEST_PARTS = {"month": 12, "day": 31, "hour": 23, "minute": 59, "second": 60}
 #: Maximum number of members of a list that are read.
 _MOST_MEMBERS = 200
 
@@ -166,29 +166,29 @@ def parse_dates(written: str) -> str | None:
     >>> parse_dates("2008-12-03T10:00:00Z"), parse_dates("before the flood")
     ('20081203100000', None)
     """
-    spans = [_span(member) for member in written.split(",", _MOST_MEMBERS)]
+    spans = [_normal_date(member) for member in written.split(",", _MOST_MEMBERS)]
     return None if None in spans else ",".join(filter(None, spans))
 
 
-def _span(member: str) -> str | None:
-    """Return a point in time, or the first and last of a range."""
+def _normal_date(member: str) -> str | None:
+    """Return a point in time or a range in digits, such as ``1958-1967``; None for other text."""
     iso = _ISO.fullmatch(member.strip())
-    if iso and _possible(iso.groupdict()):
+    if iso and _is_possible(iso.groupdict()):
         return "".join(filter(None, iso.groups()))
-    squeezed = "".join(member.split())
-    first, hyphen, last = squeezed.partition("-")
+    without_blanks = "".join(member.split())
+    first, hyphen, last = without_blanks.partition("-")
     for point in (first, last) if hyphen else (first,):
-        match = _POINT.fullmatch(point)
-        if match is None or not _possible(match.groupdict()):
+        match = _POINT_IN_TIME.fullmatch(point)
+        if match is None or not _is_possible(match.groupdict()):
             return None
     if hyphen and first > last:
         return None
-    return first if first == last or not hyphen else squeezed
+    return first if first == last or not hyphen else without_blanks
 
 
-def _possible(parts: dict[str, str | None]) -> bool:
-    """Return True if no part is larger than its maximum; ``00`` is an unknown part."""
-    return all(int(parts.get(name) or 0) <= highest for name, highest in _HIGHEST.items())
+def _is_possible(parts: dict[str, str | None]) -> bool:
+    """Return True if no part of a date is larger than its maximum; ``00`` is an unknown part."""
+    return all(int(parts.get(name) or 0) <= highest for name, highest in _HIGHEST_PARTS.items())
 
 
 # -- records
@@ -225,10 +225,10 @@ _PREFIX = re.compile(r"(?:dc|dcterms|datacite|dublincore)[.:]", re.IGNORECASE)
 #: The numbers of the four questions (draft-kunze-ark-10, 7), as labels: "h1: Gibbon, Edward".
 _NUMBERED = {f"h{number}": question for number, question in enumerate(QUESTIONS, 1)}
 #: Other labels of stories and their questions (DCMI Kernel Metadata, 2007): "support-erc", "support-who", "h21".
-_STORIES = {f"{story}-erc": f"erc-{story}" for story in ("about", "support", "meta")}
-_OF_STORIES = {
+_STORY_KINDS = {f"{story}-erc": f"erc-{story}" for story in ("about", "support", "meta")}
+_STORY_LABELS = {
     label: f"{kind}.{question}"
-    for tens, (name, kind) in enumerate(_STORIES.items(), 1)
+    for tens, (name, kind) in enumerate(_STORY_KINDS.items(), 1)
     for number, question in enumerate(QUESTIONS, 1)
     for label in (f"{name.removesuffix('erc')}{question}", f"h{tens}{number}")
 }
@@ -272,7 +272,7 @@ class Element:
 
     @property
     def code_of_missing(self) -> str | None:
-        """The code that stands for the whole value, or None."""
+        """The code of the first value if all values are missing, or None."""
         codes = [value.code_of_missing for value in self.values]
         return codes[0] if codes and all(codes) else None
 
@@ -296,29 +296,29 @@ class Segment:
         for element in self.elements:
             if element.label == question:
                 return element
-        named = [element for element in self.elements if element.name == question]
-        if named:
-            return min(named, key=lambda element: element.is_local)
-        for name, meant in _DUBLIN_CORE.get(self.kind, {}).items():
-            for element in self.elements if meant == question else ():
+        named_elements = [element for element in self.elements if element.name == question]
+        if named_elements:
+            return min(named_elements, key=lambda element: element.is_local)
+        for name, answered_question in _DUBLIN_CORE.get(self.kind, {}).items():
+            for element in self.elements if answered_question == question else ():
                 if name in (element.name, f"{element.name}/{element.qualifier.lower()}"):
                     return element
         return None
 
     @property
     def answered_questions(self) -> set[str]:
-        """The questions that this story answers, by more than a code for a missing value."""
+        """The questions that this story answers, except those with a code for a missing value."""
         answers = ((question, self.answer(question)) for question in QUESTIONS)
         return {question for question, element in answers if element and str(element) and not element.code_of_missing}
 
     def display(self) -> dict[str, str]:
         """Return the answers to the four questions, then the other elements under their own labels, in readable form."""
         answers = {question: element for question in QUESTIONS if (element := self.answer(question))}
-        shown = {question: str(element) for question, element in answers.items()}
+        displayed_values = {question: str(element) for question, element in answers.items()}
         for element in self.elements:
             if not any(element is answer for answer in answers.values()):
-                shown.setdefault(element.name, str(element))
-        return shown
+                displayed_values.setdefault(element.name, str(element))
+        return displayed_values
 
 
 @dataclass(frozen=True, slots=True)
@@ -333,11 +333,11 @@ class Erc:
         return next((segment for segment in self.segments if segment.kind == "erc"), None)
 
     def display(self) -> Record:
-        """Return all stories as in the store; of two of one kind the first."""
-        shown: Record = {}
+        """Return the stories as stored: by kind, with displayed values by label. Of two stories of a kind the first counts."""
+        displayed_segments: Record = {}
         for segment in self.segments:
-            shown.setdefault(segment.kind, segment.display())
-        return shown
+            displayed_segments.setdefault(segment.kind, segment.display())
+        return displayed_segments
 
 
 def parse_erc(text: str) -> Erc | None:
@@ -359,25 +359,25 @@ def parse_ercs(text: str) -> tuple[Erc, ...]:
     >>> [erc.anchoring_story.display()["what"] for erc in parse_ercs("erc: A | One | 1 | x\\n\\nerc: B | Two | 2 | y")]
     ['One', 'Two']
     """
-    builder = _Builder()
-    builders = [builder]
+    current_builder = _Builder()
+    builders = [current_builder]
     is_ezid = text.lstrip().startswith("success:")
     for label, value in elements(text):
         value = EZID_ESCAPE.sub(lambda match: unquote(match[0]), value) if is_ezid and label != "erc" else value
-        if builder.begins_another(label) and len(builders) < MOST_RECORDS:
-            builder = builder.next_builder()
-            builders.append(builder)
-        builder.add(label, value)
+        if current_builder.begins_another(label) and len(builders) < MOST_RECORDS:
+            current_builder = current_builder.next_builder()
+            builders.append(current_builder)
+        current_builder.add(label, value)
     return tuple(erc for segment_builder in builders if (erc := segment_builder.record()) is not None)
 
 
 class _Builder:
-    """Assigns elements to segments."""
+    """Assigns the elements of one record to its segments."""
 
     def __init__(self) -> None:
         self._segments: dict[str, list[Element]] = {}
-        self._kind = "erc"
-        self._opened = False
+        self._open_kind = "erc"
+        self._is_opened = False
         self._is_over = False
 
     def begins_another(self, label: str) -> bool:
@@ -386,76 +386,76 @@ class _Builder:
 
     def next_builder(self) -> _Builder:
         """Return a builder for the next record of the same set."""
-        following = _Builder()
+        builder = _Builder()
         if "set" in self._segments:
-            following._segments["set"] = self._segments["set"]
-        return following
+            builder._segments["set"] = self._segments["set"]
+        return builder
 
     def add(self, label: str, value: str) -> None:
         if label == "":
             # After a blank line, only segments and questions without an answer continue the record.
-            self._is_over = self._opened and any(self._segments.values())
+            self._is_over = self._is_opened and any(self._segments.values())
             return
-        dotted = _DOTTED.match(_OF_STORIES.get(label.lower(), label) if self._opened else label)
+        dotted = _DOTTED.match(_STORY_LABELS.get(label.lower(), label) if self._is_opened else label)
         if dotted:
-            self._opened = True
-            self._put(dotted["segment"], dotted["label"], value)
+            self._is_opened = True
+            self._add_element(dotted["segment"], dotted["label"], value)
         elif _SEGMENT.fullmatch(label):
-            self._open(_STORIES.get(label.lower(), label.lower()), value)
+            self._open(_STORY_KINDS.get(label.lower(), label.lower()), value)
         elif label == "set":
-            self._put_all("set", value, QUESTIONS)
+            self._add_unlabelled("set", value, QUESTIONS)
         elif label == "here" and "set" in self._segments:
-            self._put_all("set", value, ("here", "first", "total"))
+            self._add_unlabelled("set", value, ("here", "first", "total"))
         elif label == "naa" and not value:
-            self._kind, self._opened = "naa", True
+            self._open_kind, self._is_opened = "naa", True
             self._segments.setdefault("naa", [])
         elif not self._is_over or (label in QUESTIONS and label not in self._labels()):
-            self._put(self._kind, label, value)
+            self._add_element(self._open_kind, label, value)
 
     def _labels(self) -> set[str]:
-        return {element.label for element in self._segments.get(self._kind, ())}
+        return {element.label for element in self._segments.get(self._open_kind, ())}
 
     def _open(self, kind: str, value: str) -> None:
         if kind == "erc" and self._segments.get("erc"):
             self._is_over = True  # a record beyond the limit
             return
-        self._kind, self._opened, self._is_over = kind, True, False
+        self._open_kind, self._is_opened, self._is_over = kind, True, False
         self._segments.setdefault(kind, [])
         if re.match(r"who\s*:", value):
             # A whole record in one escaped value, as EZID's profile allows.
             for inner, inner_value in elements(_INNER_BREAK.sub("\n", value)):
                 self.add(inner, inner_value)
         elif value:
-            self._put_all(kind, value, QUESTIONS)
+            self._add_unlabelled(kind, value, QUESTIONS)
 
-    def _put_all(self, kind: str, value: str, labels: Iterable[str]) -> None:
+    def _add_unlabelled(self, kind: str, value: str, labels: Iterable[str]) -> None:
         """Add the values of the abbreviated form, which have no labels, in their order (7.3)."""
         for label, part in zip(labels, value.split("|"), strict=False):
             self._segments.setdefault(kind, []).append(Element(label, (parse_value(part),)))
 
-    def _put(self, kind: str, label: str, value: str) -> None:
-        label = _NUMBERED.get(label, label) if self._opened else label
+    def _add_element(self, kind: str, label: str, value: str) -> None:
+        label = _NUMBERED.get(label, label) if self._is_opened else label
         element = Element(label, _values(label, value))
-        is_known = kind in self._segments or element.name in _KNOWN
+        is_known = kind in self._segments or element.name in _KNOWN_NAMES
         if is_known:
             self._segments.setdefault(kind, []).append(element)
 
     def record(self) -> Erc | None:
         segments = tuple(_without_repeats(kind, elements) for kind, elements in self._segments.items() if elements)
         erc = Erc(segments)
-        anchoring = erc.anchoring_story
-        if self._opened:
+        anchoring_story = erc.anchoring_story
+        if self._is_opened:
             return erc if any(segment.kind != "set" for segment in segments) else None
-        answered = anchoring.answered_questions if anchoring else set()
+        answered_questions = anchoring_story.answered_questions if anchoring_story else set()
         is_ezid = any(element.name == "success" for element in self._segments.get("erc", ()))
-        return erc if len(answered) >= (2 if is_ezid else 3) else None
+        return erc if len(answered_questions) >= (2 if is_ezid else 3) else None
 
 
-_KNOWN = frozenset({*QUESTIONS, *_OTHER_LABELS, *(name for names in _DUBLIN_CORE.values() for name in names)})
+_KNOWN_NAMES = frozenset({*QUESTIONS, *_OTHER_LABELS, *(name for names in _DUBLIN_CORE.values() for name in names)})
 
 
 def _values(label: str, value: str) -> tuple[Value, ...]:
-    """Return the values between the pipes; a label that ends in ``json`` or ``xml`` has one value (2023, 5.3)."""
+    """Return the values between pipes, or one value after a label with the end ``json`` or ``xml`` (draft-kunze-ark-38, 5.3)."""
     if label.lower().endswith(("json", "xml")):
         return (Value(decode(value)),)
     return tuple(parse_value(part) for part in value.split("|", MOST_VALUES))
@@ -465,15 +465,15 @@ def _without_repeats(kind: str, elements: Iterable[Element]) -> Segment:
     """Return a story in which a repeated element has all its values."""
     merged: dict[str, Element] = {}
     for element in elements:
-        element_before = merged.get(element.label)
+        previous_element = merged.get(element.label)
         merged[element.label] = (
-            Element(element.label, element_before.values + element.values) if element_before else element
+            Element(element.label, previous_element.values + element.values) if previous_element else element
         )
     return Segment(kind, tuple(merged.values()))
 
 
 def elements(text: str, nesting: int = 0) -> Iterator[tuple[str, str]]:
-    """Return labels and unfolded values. A blank line gives an empty label; comments are skipped (7.1).
+    """Return pairs of label and unfolded value; two empty texts for a blank line, nothing for a comment (7.1).
 
     An indented block of elements below a label without a value belongs to that label.
 
@@ -502,19 +502,21 @@ def elements(text: str, nesting: int = 0) -> Iterator[tuple[str, str]]:
 def _unfold(label: str, parts: Sequence[str], nesting: int) -> Iterator[tuple[str, str]]:
     """Return the element of a label and its lines, or the elements of the block below it."""
     value, *lines = parts
-    block = [] if value or nesting >= _MOST_NESTED or Element(label, ()).name in _KNOWN else _block(lines, nesting)
+    inner_elements = (
+        [] if value or nesting >= _MOST_NESTED or Element(label, ()).name in _KNOWN_NAMES else _block(lines, nesting)
+    )
     is_segment = _SEGMENT.fullmatch(label) is not None
-    if not block or is_segment:
-        yield label, "" if block else " ".join(filter(None, map(str.strip, parts)))
-    for inner, inner_value in block:
-        yield inner if is_segment else f"{label}.{inner.rpartition('.')[2]}", inner_value
+    if not inner_elements or is_segment:
+        yield label, "" if inner_elements else " ".join(filter(None, map(str.strip, parts)))
+    for inner_label, inner_value in inner_elements:
+        yield inner_label if is_segment else f"{label}.{inner_label.rpartition('.')[2]}", inner_value
 
 
 def _block(lines: Sequence[str], nesting: int) -> list[tuple[str, str]]:
-    """Return the elements in indented lines if one of them is known, or else none, because a value may contain a colon."""
+    """Return the elements in indented *lines*; none if no label is that of an element, because a value may contain a colon."""
     if not lines or not _LABEL.match(lines[0].strip()):
         return []
-    margin = len(lines[0]) - len(lines[0].lstrip())
-    straight = (line[margin:] if not line[:margin].strip() else line.lstrip() for line in lines)
-    inner = [(label, value) for label, value in elements("\n".join(straight), nesting + 1) if label]
-    return inner if any(Element(label, ()).name in _KNOWN for label, _ in inner) else []
+    indent_chars = len(lines[0]) - len(lines[0].lstrip())
+    unindented_lines = (line[indent_chars:] if not line[:indent_chars].strip() else line.lstrip() for line in lines)
+    inner_elements = [(label, value) for label, value in elements("\n".join(unindented_lines), nesting + 1) if label]
+    return inner_elements if any(Element(label, ()).name in _KNOWN_NAMES for label, _ in inner_elements) else []

@@ -39,9 +39,9 @@ OUTCOME_OF_END: Mapping[ChainEnd, ObjectOutcome] = {
     end: ObjectOutcome(end.value) for end in ChainEnd if end is not ChainEnd.ANSWERED
 }
 #: Statuses of a resolver that does not know the name (2020, 7.1.2).
-NOT_FOUND = frozenset({400, 404, 410})
+UNKNOWN_STATUSES = frozenset({400, 404, 410})
 #: Successful statuses without a body.
-WITHOUT_BODY = frozenset({204, 304})
+BODILESS_STATUSES = frozenset({204, 304})
 #: Ends after which no other request is sent to the same host.
 SILENT_ENDS = frozenset({ChainEnd.DNS, ChainEnd.REFUSED, ChainEnd.TIMEOUT, ChainEnd.TLS})
 #: Ends that say nothing about the name, only that this way to it is closed.
@@ -53,10 +53,10 @@ DEAD_ENDS = SILENT_ENDS | {
     ChainEnd.BAD_REDIRECT,
 }
 #: Statuses of a host that requires a permission; 429 and 999 only keep programs away.
-ASKING_FOR_A_RIGHT = REFUSING_STATUSES - {429, 999}
+PERMISSION_STATUSES = REFUSING_STATUSES - {429, 999}
 
 #: Statuses below 500 about the identifier. Others are about the request, and leave the object undetermined.
-SAYS_BROKEN = frozenset({400, 404, 410, 414})
+BROKEN_STATUSES = frozenset({400, 404, 410, 414})
 
 
 def status_outcome(status: int) -> ObjectOutcome:
@@ -71,7 +71,7 @@ def status_outcome(status: int) -> ObjectOutcome:
         return ObjectOutcome.BLOCKED
     if status == 408:
         return ObjectOutcome.TIMEOUT
-    if status in SAYS_BROKEN:
+    if status in BROKEN_STATUSES:
         return ObjectOutcome.BROKEN
     if 500 <= status < 600:
         return ObjectOutcome.SERVER_ERROR
@@ -82,7 +82,7 @@ def status_outcome(status: int) -> ObjectOutcome:
 _EMPTY_DATA_BYTES = 2_000
 #: The kernel elements that describe an object. A page with this number of them under labels is not an error page.
 DESCRIBING = ("who", "what", "when")
-TELLING = 2
+ENOUGH_DESCRIBING = 2
 _THUMP_STATUS = re.compile(r"\s*(?:\S+\s+)?(?P<code>\d{3})\b(?!\.)")
 _TOMBSTONE_KEY = re.compile(r'"(?:tombstone|removal_reason)"\s?:\s?[{"]')
 _LABEL_WORDS = "who|what|when|creator|author|title|date|publisher"
@@ -97,7 +97,7 @@ class AnswerFacts(Observation):
 
     @classmethod
     def from_observation(cls, observation: Observation) -> AnswerFacts:
-        """Return an observation with its facts, which are computed when they are needed."""
+        """Return *observation* as an object whose properties compute its facts when they are needed."""
         return cls(**{field.name: getattr(observation, field.name) for field in fields(Observation)})
 
     # -- the chain
@@ -135,8 +135,8 @@ class AnswerFacts(Observation):
             return True
         is_read = self.body_complete and is_textual(self.media_type)
         is_declared = self.headers.get("Content-Length") == "0"
-        is_none = (is_read and self.body_bytes == 0) or (is_declared and not self.body_bytes)
-        return self.is_success and is_none and self.status not in WITHOUT_BODY
+        has_no_bytes = (is_read and self.body_bytes == 0) or (is_declared and not self.body_bytes)
+        return self.is_success and has_no_bytes and self.status not in BODILESS_STATUSES
 
     @property
     def only_refreshes(self) -> bool:
@@ -145,8 +145,8 @@ class AnswerFacts(Observation):
 
     @property
     def is_unknown(self) -> bool:
-        """True if the answer is that the name is not known (2020, 7.1.2)."""
-        return self.is_answered and self.status in NOT_FOUND
+        """True if the last status is 400, 404 or 410: the name is unknown (draft 2020, 7.1.2)."""
+        return self.is_answered and self.status in UNKNOWN_STATUSES
 
     @property
     def is_failing(self) -> bool:
@@ -155,7 +155,7 @@ class AnswerFacts(Observation):
 
     @cached_property
     def is_resolvers_own(self) -> bool:
-        """True if the host of the first request also gave the last answer, so that the resolver answered.
+        """True if the host of the first request, the resolver, also gave the last answer.
 
         A redirect to another scheme, or between a host and its ``www``, stays at the same resolver.
         """
@@ -173,7 +173,7 @@ class AnswerFacts(Observation):
 
     @cached_property
     def outcome(self) -> ObjectOutcome:
-        """The outcome by the status alone or, without a status, by the end of the chain."""
+        """The outcome for the object by the status alone or, without a status, by the end of the chain."""
         if not self.is_answered:
             return OUTCOME_OF_END.get(self.end, ObjectOutcome.UNDETERMINED)
         return status_outcome(self.status or 0)
@@ -199,19 +199,19 @@ class AnswerFacts(Observation):
         Some checks pass the page's Open Graph elements through for previews, so these do not count.
         """
         in_headers = quirks().challenge_in_headers(self.headers)
-        places = (where for where in self.own_places if not where.startswith("og:"))
-        tells = self.tells_of_object or self.is_record or declares(places)
-        return in_headers or (None if tells and self.is_success else self.facts.challenge)
+        locations = (location for location in self.own_places if not location.startswith("og:"))
+        describes = self.tells_of_object or self.is_record or declares(locations)
+        return in_headers or (None if describes and self.is_success else self.facts.challenge)
 
     @cached_property
     def challenge_in_title(self) -> str | None:
-        """The name of the robot check that its title belongs to, or None."""
+        """The name of the robot check with the title of this short page, or None."""
         title = self.title if self.words.is_short else None
         return quirks().challenge_in_title(title) if title else None
 
     @cached_property
     def words(self) -> PageWords:
-        """The parts of its text that contain notices."""
+        """Title, text and headings of the page, in which notices are searched for."""
         return PageWords(self.title or "", self.text or "", self.facts.headings)
 
     @cached_property
@@ -239,7 +239,7 @@ class AnswerFacts(Observation):
     @property
     def asks_for_a_right(self) -> bool:
         """True if the host requires a permission or a log-in, rather than keeping programs away."""
-        is_refusal = self.status in ASKING_FOR_A_RIGHT or self.asks_to_log_in
+        is_refusal = self.status in PERMISSION_STATUSES or self.asks_to_log_in
         return self.end is ChainEnd.ANSWERED and is_refusal and self.challenge is None
 
     @cached_property
@@ -269,21 +269,21 @@ class AnswerFacts(Observation):
 
     @cached_property
     def absent_address(self) -> str | None:
-        """The path at the end of redirects, if it is the address of an error page."""
+        """Path and query at the end of redirects, if they are those of an error page, or None."""
         return absent_address(self.final_url) if self.is_redirected else None
 
     @cached_property
     def signs_of_absence(self) -> tuple[str, ...]:
         """The signs, in words, that the answer is an error page. One sign alone means little."""
         signs, words = [], self.words
-        in_title, in_text = words.not_found_in_title, words.not_found_in_opening
-        if in_title:
-            signs.append(f"the page's title says {in_title!r}")
-            is_more = words.is_titled_by_word or self.own_places or words.says_more(words.body)
-            if words.is_titled_absent and (words.is_absence_repeated or not is_more):
+        title_words, opening_words = words.not_found_in_title, words.not_found_in_opening
+        if title_words:
+            signs.append(f"the page's title says {title_words!r}")
+            has_more = words.is_titled_by_word or self.own_places or words.says_more(words.body)
+            if words.is_titled_absent and (words.is_absence_repeated or not has_more):
                 signs.append("which is all of its text")
-        if in_text and in_text != in_title:
-            signs.append(f"the page's text says {in_text!r}")
+        if opening_words and opening_words != title_words:
+            signs.append(f"the page's text says {opening_words!r}")
         if not signs and words.unused_host and not self.tells_of_object:
             signs.append(f"the page of the idle host says {words.unused_host!r}")
         if not signs and words.is_only_fault:
@@ -315,19 +315,19 @@ class AnswerFacts(Observation):
         words = self.words
         if self._ends_at_home_page or words.is_titled_absent or words.is_only_fault:
             return True
-        says_so = words.unused_host is not None or quirks().not_found.is_in_plain(words.beginning)
-        return words.is_short and says_so
+        has_absence = words.unused_host is not None or quirks().not_found.is_in_plain(words.beginning)
+        return words.is_short and has_absence
 
     @property
     def is_site(self) -> bool:
         """True if resolvers redirect directly to the home page of another host, as for the ARK of a web site."""
-        name, urls = self.ark.name, [hop.url for hop in self.hops]
-        last = split_url(urls[-1])
-        host = last.hostname.removeprefix("www.")
+        ark_name, urls = self.ark.name, [hop.url for hop in self.hops]
+        last_url_parts = split_url(urls[-1])
+        host = last_url_parts.hostname.removeprefix("www.")
         # A waiting room has a query, and most parked domains have their host as the title.
-        if last.query or host in self.words.title.lower():
+        if last_url_parts.query or host in self.words.title.lower():
             return False
-        is_straight = all(name in url or is_home_page(url, name) for url in urls)
+        is_straight = all(ark_name in url or is_home_page(url, ark_name) for url in urls)
         is_sign_alone = self._ends_at_home_page and len(self.signs_of_absence) == 1
         return is_straight and is_sign_alone and not same_host(urls[0], urls[-1])
 
@@ -344,19 +344,19 @@ class AnswerFacts(Observation):
 
     @property
     def is_left_to_scripts(self) -> bool:
-        """True if it is a page without content, with scripts that may add it."""
-        runs = self.body_complete and self.facts.runs_scripts
-        return runs and not self.record and self.words.is_loading
+        """True if the page has no content, but scripts that may add it."""
+        has_scripts = self.body_complete and self.facts.runs_scripts
+        return has_scripts and not self.record and self.words.is_loading
 
     @property
     def temporary_fault(self) -> str | None:
-        """The words of a successful answer that report only a temporary fault or a pause of its site, or None."""
-        tells = self.facts.kernel_values or self.record
-        return None if tells else self.words.temporary_fault
+        """The words that report a temporary fault or a pause of the site, on a page without a description; or None."""
+        describes = self.facts.kernel_values or self.record
+        return None if describes else self.words.temporary_fault
 
     @property
     def pause(self) -> str | None:
-        """The words of a not-found answer that report a pause of its site or object but no absence, or None."""
+        """The words that report a pause of the site or object, if the page has no record or absence; or None."""
         return None if self.is_record else self.words.pause
 
     # -- the subject
@@ -367,25 +367,25 @@ class AnswerFacts(Observation):
 
     @cached_property
     def _named_arks(self) -> tuple[tuple[Ark, str], ...]:
-        on_page = ((Ark.parse(text), where) for text, where in self.facts.arks)
-        return (*((ark, "Link header") for ark in self._linked_arks), *on_page)
+        page_arks = ((Ark.parse(text), location) for text, location in self.facts.arks)
+        return (*((ark, "Link header") for ark in self._linked_arks), *page_arks)
 
     @cached_property
     def own_places(self) -> tuple[str, ...]:
-        """The places in which the answer names the requested ARK, a part of it or its whole."""
+        """The locations (`places_of`) of the requested ARK in the answer."""
         return self.places_of(self.ark)
 
     def places_of(self, ark: Ark) -> tuple[str, ...]:
-        """Return the places in which the answer names *ark*, a part of it or its whole, in any spelling (2023, 3.2)."""
-        places = (where for named, where in self._named_arks if named.base == ark.base)
-        return tuple(dict.fromkeys(places))
+        """Return the locations of ARKs with the base of *ark*: ``Link header``, ``canonical``, ``text``, a meta name, …"""
+        locations = (location for named_ark, location in self._named_arks if named_ark.base == ark.base)
+        return tuple(dict.fromkeys(locations))
 
     @cached_property
     def other_ark(self) -> str | None:
-        """Another ARK that the answer declares as its subject, if it names the requested ARK nowhere."""
+        """Another ARK by which the answer identifies itself, if it contains the requested ARK nowhere; or None."""
         if self.own_places:
             return None
-        return next((str(ark) for ark, where in self._named_arks if declares((where,))), None)
+        return next((str(ark) for ark, location in self._named_arks if declares((location,))), None)
 
     @property
     def is_linked_to_ark(self) -> bool:
@@ -394,7 +394,7 @@ class AnswerFacts(Observation):
 
     @cached_property
     def is_about_ark(self) -> bool:
-        """True if the answer contains the requested ARK, or the name of this ARK alone."""
+        """True if the answer contains the requested ARK, or its name without NAAN (at least 5 characters)."""
         name = self.ark.name
         return bool(self.own_places) or (len(name) >= 5 and name in (self.text or ""))
 
@@ -422,8 +422,8 @@ class AnswerFacts(Observation):
         if self.is_answered and self.status in (401, 403, 451):
             regional = sure_words(quirks().regional, words.notice)
             return (words.reason_of_refusal(None) or words.closed_until or regional) is not None
-        is_told = words.word_of_withdrawal(None) is not None or words.has_no_known_phrase(words.body)
-        return self.is_answered and self.status == 410 and is_told
+        is_withdrawal_possible = words.word_of_withdrawal(None) is not None or words.has_no_known_phrase(words.body)
+        return self.is_answered and self.status == 410 and is_withdrawal_possible
 
     @property
     def is_error_record(self) -> bool:
@@ -443,7 +443,7 @@ class AnswerFacts(Observation):
     @cached_property
     def tells_of_object(self) -> bool:
         """True if a page labels enough of who, what and when to describe an object."""
-        return len(self.facts.kernel_values.keys() & set(DESCRIBING)) >= TELLING
+        return len(self.facts.kernel_values.keys() & set(DESCRIBING)) >= ENOUGH_DESCRIBING
 
     @cached_property
     def describes_itself(self) -> bool:
@@ -460,12 +460,12 @@ class AnswerFacts(Observation):
 
     @cached_property
     def labelled_questions(self) -> frozenset[str]:
-        """The questions that a page answers under descriptive labels."""
-        labels = _LABELLED.finditer(self.text or "")
-        questions = {kernel_keys()[word["label"].lower()] for word in labels}
-        of_kernel = self.facts.kernel_values.keys() & set(QUESTIONS)
+        """The questions (``who``, ``what``, …) that a page answers under descriptive labels."""
+        label_matches = _LABELLED.finditer(self.text or "")
+        questions = {kernel_keys()[match["label"].lower()] for match in label_matches}
+        structured_questions = self.facts.kernel_values.keys() & set(QUESTIONS)
         # The page's own structure distinguishes values from empty labels.
-        return frozenset(of_kernel or questions)
+        return frozenset(structured_questions or questions)
 
     @cached_property
     def statement(self) -> Mapping[str, str] | None:
@@ -474,7 +474,7 @@ class AnswerFacts(Observation):
 
     @property
     def states_alone(self) -> bool:
-        """True if it is a statement of commitment without a description."""
+        """True if a success is a statement of commitment without a description."""
         return self.is_success and set(self.record or ()) == {"erc-support"}
 
 

@@ -26,10 +26,10 @@ SKETCH_HASHES = 32
 #: Phrases of this many words are hashed.
 _PHRASE_WORDS = 3
 #: Common words of two pages that may belong to their own sentences.
-_KEPT_WORDS = 6
+_COMMON_WORDS = 6
 #: Words at the end of a truncated text that may be cut too; and the minimum number of words to compare.
 _CUT_WORDS = 2
-_TELLING_WORDS = 3
+_ENOUGH_WORDS = 3
 #: Sketches at least this alike are of the same page; one of thirty-two hashes may differ.
 SAME_SKETCH = 0.96
 
@@ -61,23 +61,26 @@ def sketch(text: str) -> str | None:
     if not words:
         return None
     length = min(_PHRASE_WORDS, len(words))
-    phrases = set(map(" ".join, zip(*(words[at:] for at in range(length)), strict=False)))
+    phrases = set(map(" ".join, zip(*(words[offset:] for offset in range(length)), strict=False)))
     hashes = nsmallest(SKETCH_HASHES, {zlib.crc32(phrase.encode("utf-8", "replace")) for phrase in phrases})
-    return "".join(f"{value:08x}" for value in hashes)
+    return "".join(f"{phrase_hash:08x}" for phrase_hash in hashes)
 
 
-def likeness(one: str, other: str) -> float:
-    """Return an estimate of the share of common phrases of two sketched texts, from 0 to 1.
+def likeness(one_sketch: str, other_sketch: str) -> float:
+    """Return an estimate of the share of common phrases of two texts, from 0 to 1, by their sketches.
 
     >>> likeness("0000000a0000000b", "0000000a0000000c")
     0.3333333333333333
     """
-    first, second = ({sketch_[at : at + 8] for at in range(0, len(sketch_), 8)} for sketch_ in (one, other))
-    smallest = set(sorted(first | second)[:SKETCH_HASHES])
-    return len(smallest & first & second) / len(smallest) if smallest else 1.0
+    sketches = (one_sketch, other_sketch)
+    first_hashes, second_hashes = (
+        {text[offset : offset + 8] for offset in range(0, len(text), 8)} for text in sketches
+    )
+    smallest = set(sorted(first_hashes | second_hashes)[:SKETCH_HASHES])
+    return len(smallest & first_hashes & second_hashes) / len(smallest) if smallest else 1.0
 
 
-def same_page(one: str | None, other: str | None, *names: str) -> bool:
+def same_page(text: str | None, other_text: str | None, *names: str) -> bool:
     """Return True if two texts are the same without ARKs and the given *names*.
 
     Numbers count little, because times and counters change. The rest of a truncated text is unknown.
@@ -87,17 +90,17 @@ def same_page(one: str | None, other: str | None, *names: str) -> bool:
     >>> same_page("Record of a map of Lyon, 1784", "Nothing here")
     False
     """
-    first, second = (_NUMBER.sub("0", _without_names(text or "", names)) for text in (one, other))
-    if not first or not second:
-        return first == second
-    if min(len(one or ""), len(other or "")) >= TEXT_LIMIT:
+    first_folded, second_folded = (_NUMBER.sub("0", _without_names(part or "", names)) for part in (text, other_text))
+    if not first_folded or not second_folded:
+        return first_folded == second_folded
+    if min(len(text or ""), len(other_text or "")) >= TEXT_LIMIT:
         return False
-    differing = set(_WORD.findall(first)) ^ set(_WORD.findall(second))
-    return len(differing) <= FEW_WORDS and fuzz.ratio(first, second) >= SAME_PAGE
+    differing = set(_WORD.findall(first_folded)) ^ set(_WORD.findall(second_folded))
+    return len(differing) <= FEW_WORDS and fuzz.ratio(first_folded, second_folded) >= SAME_PAGE
 
 
 def own_words(answer: Observation, control: Observation | None) -> str:
-    """Return the text of a page without the common beginning and end of a control's page at the same host.
+    """Return the text of *answer* without the beginning and end that it shares with a control's page at the same host.
 
     These parts belong to the site. A few of their words are kept on both sides, because sentences may begin alike. The
     titles, which may differ, are compared apart.
@@ -107,131 +110,155 @@ def own_words(answer: Observation, control: Observation | None) -> str:
         return text
     are_titles_apart = bool(answer.title and control.title and answer.title != control.title)
     title, other_title = (answer.title or "", control.title or "") if are_titles_apart else ("", "")
-    mine, theirs = text.removeprefix(title).split(), control.text.removeprefix(other_title).split()
-    if mine == theirs:
+    words, control_words = text.removeprefix(title).split(), control.text.removeprefix(other_title).split()
+    if words == control_words:
         return text
-    before = common_length(mine, theirs)
-    after = common_length(mine[before:][::-1], theirs[before:][::-1])
-    end = len(mine) - max(0, after - _KEPT_WORDS)
-    kept, own = mine[max(0, before - _KEPT_WORDS) : before], mine[before:end]
+    common_start = common_length(words, control_words)
+    common_end = common_length(words[common_start:][::-1], control_words[common_start:][::-1])
+    own_end = len(words) - max(0, common_end - _COMMON_WORDS)
+    lead_words, remaining_words = (
+        words[max(0, common_start - _COMMON_WORDS) : common_start],
+        words[common_start:own_end],
+    )
     # A sentence ends with the site's part. Scripts without blanks between words have no capitals.
-    if kept and own and (own[0][:1].isupper() or "\u2e80" <= own[0] < "\ua000"):
-        kept = [*kept, "."]
-    return " ".join([*title.split(), *kept, *own])
+    if (
+        lead_words
+        and remaining_words
+        and (remaining_words[0][:1].isupper() or "\u2e80" <= remaining_words[0] < "\ua000")
+    ):
+        lead_words = [*lead_words, "."]
+    return " ".join([*title.split(), *lead_words, *remaining_words])
 
 
-def has_nothing_of_its_own(answer: Observation, controls: Sequence[Observation], again: Iterable[Observation]) -> bool:
-    """Return True if the stable part of a changing page is also in the pages of *controls*.
+def has_nothing_of_its_own(
+    answer: Observation, controls: Sequence[Observation], further_answers: Iterable[Observation]
+) -> bool:
+    """Return True if the page of *answer* changes, and the words that stay are also in the pages of *controls*.
 
-    *again* are further answers about the same object; those at its own address are copies of the page.
+    *further_answers* are further answers about the same object; those at its own address are copies of the page.
     """
     url_without_query = answer.final_url.partition("?")[0]
     names = tuple(name for page in (answer, *controls) for name in (page.asked_url, last_part(page.asked_url)))
-    once_more = [other for other in again if _is_once_more(other, answer, url_without_query)]
-    if not once_more:
+    page_copies = [other for other in further_answers if _is_page_copy(other, answer, url_without_query)]
+    if not page_copies:
         return False
-    first, others = _words_in(answer, names), []
-    for other in once_more:
-        words = _words_in(other, names)
-        if other.title == answer.title if answer.title else len(first & words) > FEW_WORDS:
-            others.append(words)
-    kept = first.intersection(*others)
-    changes = any(len(first ^ words) > FEW_WORDS for words in others)
-    return changes and len(kept.difference(*(_words_in(control, names) for control in controls))) <= FEW_WORDS
+    page_words, copy_words = _word_set(answer, names), []
+    for other in page_copies:
+        words = _word_set(other, names)
+        if other.title == answer.title if answer.title else len(page_words & words) > FEW_WORDS:
+            copy_words.append(words)
+    stable_words = page_words.intersection(*copy_words)
+    changes = any(len(page_words ^ words) > FEW_WORDS for words in copy_words)
+    return changes and len(stable_words.difference(*(_word_set(control, names) for control in controls))) <= FEW_WORDS
 
 
-def differs_at_random(answer: Observation, control: Observation, other: Observation) -> bool:
-    """Return True if two controls share no more with each other than each shares with *answer* by chance.
+def differs_at_random(answer: Observation, control: Observation, second_control: Observation) -> bool:
+    """Return True if the pages of two controls share no more phrases with each other than with *answer* by chance.
 
     Pages for unknown names share title and heading, or first or last sentences, that the object's page lacks, although
     news, times and counters differ. Pages that are made up for each name share nothing. A page with the title and the
     heading of both controls differs from them by news alone.
     """
-    pages = (answer, control, other)
-    name, *others = ((page.title, page.facts.headings[:1]) for page in pages)
-    if others[0] == others[1] and any(others[0]):
-        if name != others[0]:
+    pages = (answer, control, second_control)
+    own_headline, *control_headlines = ((page.title, page.facts.headings[:1]) for page in pages)
+    if control_headlines[0] == control_headlines[1] and any(control_headlines[0]):
+        if own_headline != control_headlines[0]:
             return False
-        if all(name):
+        if all(own_headline):
             return True
     names = tuple(name for page in pages for name in (page.asked_url, last_part(page.asked_url)))
-    own, first, second = (_steady_words(page, names) for page in pages)
-    between = len(set(first) ^ set(second))
-    if not between or _MUCH_MORE * between < min(len(set(own) ^ set(first)), len(set(own) ^ set(second))):
+    object_words, first_words, second_words = (_steady_words(page, names) for page in pages)
+    control_distance = len(set(first_words) ^ set(second_words))
+    if not control_distance or _MUCH_MORE * control_distance < min(
+        len(set(object_words) ^ set(first_words)), len(set(object_words) ^ set(second_words))
+    ):
         return False
-    phrases, of_first, of_second = (set(pairwise(words)) for words in (own, first, second))
-    begin, end = common_length(first, second), common_length(first[::-1], second[::-1])
-    if len({*pairwise(first[:begin]), *pairwise(first[len(first) - end :])} - phrases) > FEW_WORDS:
+    own_phrases, control_phrases, second_phrases = (
+        set(pairwise(words)) for words in (object_words, first_words, second_words)
+    )
+    common_start, common_end = (
+        common_length(first_words, second_words),
+        common_length(first_words[::-1], second_words[::-1]),
+    )
+    if (
+        len(
+            {*pairwise(first_words[:common_start]), *pairwise(first_words[len(first_words) - common_end :])}
+            - own_phrases
+        )
+        > FEW_WORDS
+    ):
         return False
-    in_common = of_first & of_second - phrases
-    by_chance = max(len(phrases & of_first - of_second), len(phrases & of_second - of_first))
-    return len(in_common) <= 2 * by_chance + FEW_WORDS
+    shared_phrases = control_phrases & second_phrases - own_phrases
+    chance_phrases = max(
+        len(own_phrases & control_phrases - second_phrases), len(own_phrases & second_phrases - control_phrases)
+    )
+    return len(shared_phrases) <= 2 * chance_phrases + FEW_WORDS
 
 
 def _steady_words(answer: Observation, names: tuple[str, ...]) -> list[str]:
-    """Return the words of a page without digits, which are in times, counters and keys."""
+    """Return the words of a page, except *names* and those with digits, which are in times, counters and keys."""
     text = _without_names(answer.text or "", names).lower()
     return [word for part in text.split() if not any(map(str.isdigit, part)) for word in _WORD.findall(part)]
 
 
-def _is_once_more(other: Observation, answer: Observation, url_without_query: str) -> bool:
-    is_there = _succeeds(other) and other.final_url.partition("?")[0] == url_without_query
+def _is_page_copy(other: Observation, answer: Observation, url_without_query: str) -> bool:
+    is_at_address = _succeeds(other) and other.final_url.partition("?")[0] == url_without_query
     is_page = bool(other.text) and other.record is None and other.media_type == answer.media_type
-    return is_there and is_page and other.facts.kernel_values == answer.facts.kernel_values
+    return is_at_address and is_page and other.facts.kernel_values == answer.facts.kernel_values
 
 
 def _succeeds(answer: Observation) -> bool:
     return answer.end is ChainEnd.ANSWERED and answer.status in SUCCESSES
 
 
-def _words_in(answer: Observation, names: tuple[str, ...]) -> set[str]:
+def _word_set(answer: Observation, names: tuple[str, ...]) -> set[str]:
     return set(_WORD.findall(_without_names(f"{answer.title or ''} {answer.text or ''}", names).lower()))
 
 
-def common_length(one: Sequence[str], other: Sequence[str]) -> int:
-    """Return the number of common members at the beginning of two texts or lists of words."""
-    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
+def common_length(sequence: Sequence[str], other_sequence: Sequence[str]) -> int:
+    """Return the number of equal members (characters or words) at the beginning of two sequences."""
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(sequence, other_sequence, strict=False)))
 
 
-def same_answer(one: Observation, other: Observation) -> bool:
-    """Return True if two successful answers are one: the same body, the same address, or the same text except names.
+def same_answer(answer: Observation, other_answer: Observation) -> bool:
+    """Return True if two successes are the same: by body, by the address after redirects, or by text except for names.
 
     Unread parts of a body prove nothing.
     """
-    if not (_succeeds(one) and _succeeds(other)):
+    if not (_succeeds(answer) and _succeeds(other_answer)):
         return False
-    if one.body_sha256 is not None and one.body_sha256 == other.body_sha256:
+    if answer.body_sha256 is not None and answer.body_sha256 == other_answer.body_sha256:
         return True
-    are_whole = one.body_complete and other.body_complete
-    are_empty = are_whole and one.body_bytes == other.body_bytes == 0
+    are_whole = answer.body_complete and other_answer.body_complete
+    are_empty = are_whole and answer.body_bytes == other_answer.body_bytes == 0
     # The query counts, because it often names the object.
-    is_one_place = len(one.hops) > 1 and len(other.hops) > 1 and one.final_url == other.final_url
-    if are_empty or is_one_place:
+    is_same_address = len(answer.hops) > 1 and len(other_answer.hops) > 1 and answer.final_url == other_answer.final_url
+    if are_empty or is_same_address:
         return True
-    if one.text is None or other.text is None:
-        return _same_unread(one, other)
-    names = (one.asked_url, other.asked_url, last_part(one.asked_url), last_part(other.asked_url))
-    if not are_whole and same_beginning(one, other, *names):
+    if answer.text is None or other_answer.text is None:
+        return _are_same_unread(answer, other_answer)
+    names = (answer.asked_url, other_answer.asked_url, last_part(answer.asked_url), last_part(other_answer.asked_url))
+    if not are_whole and same_beginning(answer, other_answer, *names):
         return True
-    if min(len(one.text), len(other.text)) >= TEXT_LIMIT:
-        sketches = (one.similarity, other.similarity)
+    if min(len(answer.text), len(other_answer.text)) >= TEXT_LIMIT:
+        sketches = (answer.similarity, other_answer.similarity)
         return None not in sketches and likeness(*map(str, sketches)) >= SAME_SKETCH
-    return same_page(one.text, other.text, *names)
+    return same_page(answer.text, other_answer.text, *names)
 
 
-def same_beginning(one: Observation, other: Observation, *names: str) -> bool:
-    """Return True if two answers, at least one cut off, are the same as far as both arrived, except for names.
+def same_beginning(answer: Observation, other_answer: Observation, *names: str) -> bool:
+    """Return True if two answers, one or both cut off, begin with the same words, except for *names*.
 
     The last words of the shorter one may be cut.
     """
-    words, other_words = (_without_names(each.text or "", names).split() for each in (one, other))
+    words, other_words = (_without_names(page.text or "", names).split() for page in (answer, other_answer))
     shorter, longer = sorted((words, other_words), key=len)
-    if one.body_complete != other.body_complete:
-        cut = other_words if one.body_complete else words
-        if len(cut) > len(shorter):
+    if answer.body_complete != other_answer.body_complete:
+        cut_words = other_words if answer.body_complete else words
+        if len(cut_words) > len(shorter):
             return False  # the complete one ends where the other continues
-    kept = shorter[: len(shorter) - _CUT_WORDS]
-    return len(kept) >= _TELLING_WORDS and longer[: len(kept)] == kept
+    compared_words = shorter[: len(shorter) - _CUT_WORDS]
+    return len(compared_words) >= _ENOUGH_WORDS and longer[: len(compared_words)] == compared_words
 
 
 def last_part(url: str) -> str:
@@ -243,12 +270,12 @@ def last_part(url: str) -> str:
     return split_url(url).path.rpartition("/")[2]
 
 
-def _same_unread(one: Observation, other: Observation) -> bool:
+def _are_same_unread(answer: Observation, other_answer: Observation) -> bool:
     """Return True if two unread bodies, such as pictures, are the same by their headers."""
-    first, second = (observation.hops[-1].headers for observation in (one, other))
-    names = [name for name in ("Content-Type", "Content-Length", "Last-Modified") if name in first]
-    are_unread = one.text is other.text is None and "Content-Length" in names
-    return are_unread and all(first[name] == second.get(name) for name in names)
+    headers, other_headers = (observation.hops[-1].headers for observation in (answer, other_answer))
+    names = [name for name in ("Content-Type", "Content-Length", "Last-Modified") if name in headers]
+    are_unread = answer.text is other_answer.text is None and "Content-Length" in names
+    return are_unread and all(headers[name] == other_headers.get(name) for name in names)
 
 
 def _without_names(text: str, names: tuple[str, ...]) -> str:

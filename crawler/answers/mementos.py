@@ -23,13 +23,13 @@ from extractors.model.ark import Ark
 from extractors.model.urls import is_web_url, split_url
 
 #: Maximum number of characters of a page that a reason quotes.
-_MOST_SAID = 120
+_MOST_QUOTED_CHARS = 120
 #: Maximum number of octets that are read of a capture.
 CAPTURE_LIMIT = 2**17
 #: Statuses of answers with the resource itself: not alternatives (300), "not modified", or a part of it.
-SHOWN = frozenset({200, 203, 226})
+RESOURCE_STATUSES = frozenset({200, 203, 226})
 #: Ends of chains of redirects without a page.
-_LOST = (ChainEnd.LOOP, ChainEnd.TOO_MANY_REDIRECTS, ChainEnd.BAD_REDIRECT, ChainEnd.NON_WEB)
+_ENDS_WITHOUT_PAGE = (ChainEnd.LOOP, ChainEnd.TOO_MANY_REDIRECTS, ChainEnd.BAD_REDIRECT, ChainEnd.NON_WEB)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,9 +42,9 @@ class CaptureWish:
     original: str
     """The URL to find a capture of."""
     worked_at: datetime | None = None
-    """The last time at which it worked, if the store has it."""
+    """The last time at which the ARK worked, or None if not in the store."""
     cited_at: datetime | None = None
-    """The date of the oldest document that cites it."""
+    """The date of the oldest document that cites the ARK."""
 
     @property
     def wanted_at(self) -> datetime | None:
@@ -72,7 +72,7 @@ class ArchiveAnswer:
     end: ChainEnd
     detail: str = ""
     fault: str | None = None
-    """The reason why the page is not the resource itself, whatever its status (`page_fault`)."""
+    """The reason why the page is not the resource itself, whatever its status (`page_fault`), or None."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +84,7 @@ class MementoRecord:
     timegate: str
     outcome: MementoOutcome
     reason: str
-    """One sentence."""
+    """The reason for the outcome, in a sentence."""
     wanted_at: str | None = None
     """The time near which a capture was wanted; None for the newest."""
     original_url: str | None = None
@@ -126,9 +126,8 @@ def capture_wish(
 ) -> CaptureWish:
     """Return the capture to ask for if an ARK fails at *request_url*.
 
-    It is of the address at which the ARK worked last (*good_url*). Otherwise it is of the target of its redirects now
-    (*led_to*), if that contains the ARK's name; a general error page doesn't. The last choice is the requested URL,
-    because archives keep redirects. *documents* cite it: when each was fetched, and its hops.
+    Its URL is the address at which the ARK worked last (*good_url*), or else the present target of redirects (*led_to*),
+    if that contains the ARK's name, or else the request URL. *documents* cite the ARK: time of fetching, and hops.
 
     >>> ark = Ark.parse("ark:12148/btv1b84")
     >>> capture_wish(ark, "https://n2t.net/ark:12148/btv1b84", led_to="https://gallica.example/btv1b84.item").original
@@ -141,9 +140,9 @@ def capture_wish(
 
 
 def _document_date(fetched_at: str, hops: Sequence[Hop]) -> datetime:
-    """Return when a document was last changed, as its server states, or else when it was fetched."""
-    stated = _moment(hops[-1].headers.get("Last-Modified")) if hops else None
-    return stated or datetime.fromisoformat(fetched_at)
+    """Return the time of the last change of a document, by its Last-Modified header, or else the time of fetching."""
+    last_modified = _parse_time(hops[-1].headers.get("Last-Modified")) if hops else None
+    return last_modified or datetime.fromisoformat(fetched_at)
 
 
 def may_ask_again(
@@ -169,7 +168,7 @@ class MementoLinks:
 
     original: str | None = None
     captures: tuple[tuple[datetime, str], ...] = ()
-    """The captures by time."""
+    """Time and URL of each capture, ordered by time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,15 +176,15 @@ class _Capture:
     url: str
     captured_at: datetime
     fault: str = ""
-    """The reason why it does not show the resource; empty if it does."""
+    """The reason why the capture does not show the resource, or an empty text."""
     is_opened: bool = True
 
 
 def memento_record(wish: CaptureWish, timegate: str, answer: ArchiveAnswer) -> MementoRecord:
     """Return the result of the request for a capture at *timegate*, from its *answer*."""
-    links = _links_of(answer.hops[-1]) if answer.hops else MementoLinks()
-    capture = _capture(answer, links) or _named_capture(answer, links, wish.wanted_at)
-    record = partial(
+    links = _memento_links_of(answer.hops[-1]) if answer.hops else MementoLinks()
+    capture = _final_capture(answer, links) or _named_capture(answer, links, wish.wanted_at)
+    new_record = partial(
         MementoRecord,
         ark=wish.ark,
         request_url=wish.request_url,
@@ -195,15 +194,15 @@ def memento_record(wish: CaptureWish, timegate: str, answer: ArchiveAnswer) -> M
     )
     if capture is None:
         outcome, reason = _refusal(answer)
-        return record(outcome=outcome, reason=reason)
-    asked = _links_of(answer.hops[0]).original
-    if asked is not None and not is_same_resource(asked, wish.original):
-        words = f"the archive answered for {asked} instead of {wish.original}"
-        return record(outcome=MementoOutcome.NO_CAPTURE, reason=words)
+        return new_record(outcome=outcome, reason=reason)
+    answered_original = _memento_links_of(answer.hops[0]).original
+    if answered_original is not None and not is_same_resource(answered_original, wish.original):
+        problem = f"the archive answered for {answered_original} instead of {wish.original}"
+        return new_record(outcome=MementoOutcome.NO_CAPTURE, reason=problem)
     if capture.fault:
-        words = f"the capture of {capture.captured_at:%Y-%m-%d} is not good: {capture.fault}"
-        return record(outcome=MementoOutcome.NO_CAPTURE, reason=words)
-    return record(
+        problem = f"the capture of {capture.captured_at:%Y-%m-%d} is not good: {capture.fault}"
+        return new_record(outcome=MementoOutcome.NO_CAPTURE, reason=problem)
+    return new_record(
         outcome=MementoOutcome.CAPTURED,
         reason=_capture_words(capture, wish),
         original_url=links.original or wish.original,
@@ -212,8 +211,8 @@ def memento_record(wish: CaptureWish, timegate: str, answer: ArchiveAnswer) -> M
     )
 
 
-def memento_links(text: str, base: str) -> MementoLinks:
-    """Read a Link header relative to *base*.
+def memento_links(text: str, base_url: str) -> MementoLinks:
+    """Return the links in *text*, the value of a Link header, relative to *base_url*.
 
     >>> memento_links('</o>; rel="original", </web/1/x>; rel="first memento"; datetime="Tue, 01 Jan 2019 00:00:00 GMT"',
     ...               "https://a.example/").captures
@@ -225,7 +224,7 @@ def memento_links(text: str, base: str) -> MementoLinks:
         relations = parameters.get("rel", "").lower().split()
         if "original" in relations:
             original = target
-        url, captured_at = _absolute(base, target), _moment(parameters.get("datetime"))
+        url, captured_at = _web_url(base_url, target), _parse_time(parameters.get("datetime"))
         if url is not None and "memento" in relations and captured_at is not None:
             captures.setdefault(url, captured_at)
     return MementoLinks(original, tuple(sorted((at, url) for url, at in captures.items())))
@@ -245,11 +244,11 @@ def page_fault(answer: Answer) -> str | None:
         return "asks to log in"
     if not (words.is_titled_absent or words.is_all_absence):
         return None
-    said = words.title if words.is_titled_absent else words.body.strip()
-    return f"says {said[:_MOST_SAID]!r}"
+    quotation = words.title if words.is_titled_absent else words.body.strip()
+    return f"says {quotation[:_MOST_QUOTED_CHARS]!r}"
 
 
-def is_same_resource(one: str, other: str) -> bool:
+def is_same_resource(url: str, other_url: str) -> bool:
     """Return True if two URLs are the same for an archive (SURT).
 
     It ignores scheme, ``www.``, default ports, case, escapes and a final slash.
@@ -257,10 +256,10 @@ def is_same_resource(one: str, other: str) -> bool:
     >>> is_same_resource("http://www.Lib.example:80/Item/7/", "https://lib.example/item/%37")
     True
     """
-    return _key(one) == _key(other)
+    return _comparison_key(url) == _comparison_key(other_url)
 
 
-def _key(url: str) -> str:
+def _comparison_key(url: str) -> str:
     parts = split_url(url if "://" in url else f"http://{url}")
     if parts.fault is not None:
         return url
@@ -270,37 +269,37 @@ def _key(url: str) -> str:
     return f"{host}{port}{rest}".lower()
 
 
-def _capture(answer: ArchiveAnswer, links: MementoLinks) -> _Capture | None:
+def _final_capture(answer: ArchiveAnswer, links: MementoLinks) -> _Capture | None:
     """Return the capture at the end of a chain, or None if the archive did not show one."""
-    dates = [at for hop in answer.hops if (at := _captured_at(hop)) is not None]
-    if not dates:
+    capture_times = [capture_time for hop in answer.hops if (capture_time := _captured_at(hop)) is not None]
+    if not capture_times:
         return None
-    last, url = answer.hops[-1], answer.hops[-1].url
-    if answer.end in _LOST:
+    last_hop, url = answer.hops[-1], answer.hops[-1].url
+    if answer.end in _ENDS_WITHOUT_PAGE:
         fault = f"it is a redirect: {answer.end.value}"
     elif answer.end is not ChainEnd.ANSWERED:
         return None
-    elif _captured_at(last) is None:
-        if links.captures or last.status not in (*SHOWN, 404, 410):
+    elif _captured_at(last_hop) is None:
+        if links.captures or last_hop.status not in (*RESOURCE_STATUSES, 404, 410):
             return None
         fault = f"it is a redirect to {url}, which is no capture"
     else:
-        fault = f"it answers {last.status}" if last.status not in SHOWN else ""
+        fault = f"it answers {last_hop.status}" if last_hop.status not in RESOURCE_STATUSES else ""
         if not fault and answer.fault:
-            fault = f"it answers {last.status}, and {answer.fault}"
-        located = _absolute(url, last.headers.get("Content-Location", url))
-        url = located if located in {named for _, named in links.captures} else url
-    return _Capture(url or last.url, dates[-1], fault)
+            fault = f"it answers {last_hop.status}, and {answer.fault}"
+        located_url = _web_url(url, last_hop.headers.get("Content-Location", url))
+        url = located_url if located_url in {named for _, named in links.captures} else url
+    return _Capture(url or last_hop.url, capture_times[-1], fault)
 
 
 def _named_capture(answer: ArchiveAnswer, links: MementoLinks, wanted_at: datetime | None) -> _Capture | None:
     """Return the capture nearest to *wanted_at* that an answer only names: a frame, or a list; None if it names none."""
-    is_shown = answer.end is ChainEnd.ANSWERED and answer.hops[-1].status in SHOWN
+    is_shown = answer.end is ChainEnd.ANSWERED and answer.hops[-1].status in RESOURCE_STATUSES
     if not (is_shown and links.captures):
         return None
-    wanted = wanted_at or links.captures[-1][0]
-    at, url = min(links.captures, key=lambda capture: abs(capture[0] - wanted))
-    return _Capture(url, at, is_opened=False)
+    wanted_time = wanted_at or links.captures[-1][0]
+    capture_time, url = min(links.captures, key=lambda capture: abs(capture[0] - wanted_time))
+    return _Capture(url, capture_time, is_opened=False)
 
 
 def _refusal(answer: ArchiveAnswer) -> tuple[MementoOutcome, str]:
@@ -310,7 +309,7 @@ def _refusal(answer: ArchiveAnswer) -> tuple[MementoOutcome, str]:
         fault = ": ".join(filter(None, (answer.end.value, answer.detail)))
     elif status in (404, 410):
         return MementoOutcome.NO_CAPTURE, "no capture"
-    elif status in SHOWN:
+    elif status in RESOURCE_STATUSES:
         fault = "its answer names no capture, so it is not a TimeGate"
     else:
         fault = f"it answered {status}"
@@ -318,27 +317,27 @@ def _refusal(answer: ArchiveAnswer) -> tuple[MementoOutcome, str]:
 
 
 def _capture_words(capture: _Capture, wish: CaptureWish) -> str:
-    at = capture.captured_at
-    day = f"captured on {at:%Y-%m-%d}" + ("" if capture.is_opened else " (not opened)")
+    captured_at = capture.captured_at
+    capture_note = f"captured on {captured_at:%Y-%m-%d}" + ("" if capture.is_opened else " (not opened)")
     if wish.worked_at is None:
-        cited = f", near the date of the document ({wish.cited_at:%Y-%m-%d})" if wish.cited_at else ""
-        return f"{day}{cited}; the last time the ARK worked is not known"
-    when = f"{wish.worked_at:%Y-%m-%d}"
-    if (at - wish.worked_at).days > 0:
-        return f"{day}, after the ARK last worked ({when}): it may show something else"
-    return f"{day}, while the ARK worked (until {when} at least)"
+        citation_note = f", near the date of the document ({wish.cited_at:%Y-%m-%d})" if wish.cited_at else ""
+        return f"{capture_note}{citation_note}; the last time the ARK worked is not known"
+    last_worked = f"{wish.worked_at:%Y-%m-%d}"
+    if (captured_at - wish.worked_at).days > 0:
+        return f"{capture_note}, after the ARK last worked ({last_worked}): it may show something else"
+    return f"{capture_note}, while the ARK worked (until {last_worked} at least)"
 
 
 def _captured_at(hop: Hop) -> datetime | None:
     """Return the capture time of a hop, by its own header (RFC 7089, 2.1.1); None if it is not a capture."""
-    return _moment(hop.headers.get("Memento-Datetime"))
+    return _parse_time(hop.headers.get("Memento-Datetime"))
 
 
-def _links_of(hop: Hop) -> MementoLinks:
+def _memento_links_of(hop: Hop) -> MementoLinks:
     return memento_links(hop.headers.get("Link", ""), hop.url)
 
 
-def _absolute(base: str, target: str) -> str | None:
+def _web_url(base: str, target: str) -> str | None:
     try:
         url = resolved_location(base, target)
     except BadLocation:
@@ -346,9 +345,9 @@ def _absolute(base: str, target: str) -> str | None:
     return url if is_web_url(url) else None
 
 
-def _moment(text: str | None) -> datetime | None:
+def _parse_time(text: str | None) -> datetime | None:
     try:
-        date = parsedate_to_datetime(text or "")
-        return (date if date.tzinfo else date.replace(tzinfo=UTC)).astimezone(UTC)
+        parsed_time = parsedate_to_datetime(text or "")
+        return (parsed_time if parsed_time.tzinfo else parsed_time.replace(tzinfo=UTC)).astimezone(UTC)
     except (ValueError, TypeError, OverflowError):
         return None

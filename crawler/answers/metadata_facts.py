@@ -29,17 +29,17 @@ from extractors.model.normalize import NotAnArk
 #: Questions that a page or a structured record must answer to be a description.
 ENOUGH_ANSWERS = 3
 #: A page at the object's address is the object's page if its sketch is at least this alike.
-MOSTLY_THE_SAME = 0.9
+ENOUGH_LIKENESS = 0.9
 #: Minimum length of an object's page in which words of its description are expected, in characters.
 ENOUGH_TEXT = 60
 #: A word that is not just an article; shorter in scripts in which a letter is a word, or half of one.
 _WORD = re.compile(r"[^\W\d_\u2e80-\uffdc]{4,}|[\u2e80-\uffdc]{2}")
 #: Characters of who and what whose words are searched for.
-_MOST_TOLD = 500
+_MOST_ANSWER_CHARS = 500
 _ORIGIN = re.compile(r"https?://[\w.-]+(?::\d{1,5})?(?![^/?#\s])", re.IGNORECASE)
 #: The end of the address of a collection or a list. A longer address may be that of an item in it.
-_OF_COLLECTION = re.compile(r"/(?:collections?|fonds|series|sets?|browse|search)(?:/[^/?#\s]*)?/?\Z", re.IGNORECASE)
-_INDIVIDUAL = frozenset({"where", "id", "@id", "identifier", "success", "pid", "ark", "_target"})
+_COLLECTION_PATH = re.compile(r"/(?:collections?|fonds|series|sets?|browse|search)(?:/[^/?#\s]*)?/?\Z", re.IGNORECASE)
+_IDENTIFYING_LABELS = frozenset({"where", "id", "@id", "identifier", "success", "pid", "ark", "_target"})
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,12 +59,12 @@ class MetadataFacts:
 
     @property
     def inflection(self) -> str:
-        """The inflection that was requested."""
+        """The inflection that was requested: ``?info``, ``??`` or ``?``."""
         return INFLECTIONS[self.answer.question]
 
     @property
     def is_repeated(self) -> bool:
-        """True if another object has this record, and it names none of them."""
+        """True if other objects have the same record, and the record does not name this ARK or its base."""
         subject = self.answer.subject
         return self.copy_count > 0 and not (subject.names_this or subject.names_base)
 
@@ -85,7 +85,7 @@ class MetadataFacts:
     def leads_to_objects_address(self) -> bool:
         """True if the inflection redirects out of the web, to the same address as the object question."""
         is_out = self.answer.end is self.object.end is ChainEnd.NON_WEB
-        return is_out and led_to(self.answer) == led_to(self.object)
+        return is_out and redirect_target(self.answer) == redirect_target(self.object)
 
     # -- the object again
 
@@ -96,7 +96,7 @@ class MetadataFacts:
 
     @property
     def _may_be_page(self) -> bool:
-        """True if the answer is not a record that only an inflection returns."""
+        """True if the answer may be the object's page: it is no ERC, or HTML, or has a title."""
         answer = self.answer
         return not self.is_erc or "html" in (answer.media_type or "") or bool(answer.title)
 
@@ -106,10 +106,10 @@ class MetadataFacts:
 
         A page that answers no question at all must also have the object's URL: it is that page with other news.
         """
-        one, other, labels = self.answer, self.object, self.answer.labelled_questions
-        if not one.title or one.title != other.title:
+        answer, object_answer, labels = self.answer, self.object, self.answer.labelled_questions
+        if not answer.title or answer.title != object_answer.title:
             return False
-        return labels <= self.object.labelled_questions and (bool(labels) or is_at_place_of(one, other))
+        return labels <= self.object.labelled_questions and (bool(labels) or has_same_address(answer, object_answer))
 
     # -- the same answer for any name
 
@@ -118,38 +118,40 @@ class MetadataFacts:
         """True if the control, a name that can't exist, gets the same answer."""
         if self.control is None:
             return False
-        record, other = self.answer.record, self.control.record
+        record, control_record = self.answer.record, self.control.record
         if record is None:
             return same_answer(self.answer, self.control)
         names = (last_part(self.answer.asked_url), last_part(self.control.asked_url))
-        if other is None or _impersonal(record, names) == _impersonal(other, names):
-            return other is not None
+        if control_record is None or _impersonal_values(record, names) == _impersonal_values(control_record, names):
+            return control_record is not None
         try:
             invented = Ark.parse(self.control.asked_url.partition("?")[0])
         except NotAnArk:
             return False
-        return self.outcome.family is not Family.WORKS and subject_of(other, invented).names_this is not None
+        return self.outcome.family is not Family.WORKS and subject_of(control_record, invented).names_this is not None
 
     # -- too little to compare
 
     @cached_property
     def may_be_objects_again(self) -> bool:
         """True if the answer has the URL of the object's answer, and too little arrived to compare the two."""
-        one, other = self.answer, self.object
+        answer, object_answer = self.answer, self.object
         is_comparable = self._may_be_page and self.object.is_success
-        return is_comparable and is_at_place_of(one, other) and are_incomparable(one, other)
+        return is_comparable and has_same_address(answer, object_answer) and are_incomparable(answer, object_answer)
 
     @cached_property
     def may_equal_control(self) -> bool:
         """True if a name that can't exist gets a success too, and too little arrived to compare the two."""
         if self.control is None or not self.control.is_success:
             return False
-        observation, other = self.answer, self.control
-        if observation.record is None:
-            return are_incomparable(observation, other)
-        names = (last_part(observation.asked_url), last_part(other.asked_url))
-        strange = set(_impersonal(other.record or {}, names)) - set(_impersonal(observation.record, names))
-        return not other.body_complete and len(strange) <= 1  # the last value may be cut
+        answer, control = self.answer, self.control
+        if answer.record is None:
+            return are_incomparable(answer, control)
+        names = (last_part(answer.asked_url), last_part(control.asked_url))
+        differences = set(_impersonal_values(control.record or {}, names)) - set(
+            _impersonal_values(answer.record, names)
+        )
+        return not control.body_complete and len(differences) <= 1  # the last value may be cut
 
     # -- a description
 
@@ -160,7 +162,7 @@ class MetadataFacts:
 
     @cached_property
     def structured_elements(self) -> Mapping[str, str]:
-        """The elements of its record in any structured form."""
+        """The elements of the record in all forms except ERC, by label."""
         elements: dict[str, str] = {}
         for kind in STRUCTURED:
             elements |= (self.answer.record or {}).get(kind, {})
@@ -174,17 +176,17 @@ class MetadataFacts:
     @cached_property
     def answered_questions(self) -> tuple[str, ...]:
         """The questions (who, what, when, where) that the record answers."""
-        return tuple(one for one in QUESTIONS if says_something(self.answers.get(one, "")))
+        return tuple(question for question in QUESTIONS if says_something(self.answers.get(question, "")))
 
     @cached_property
     def informative_questions(self) -> tuple[str, ...]:
-        """The answered questions, without where, whose answer is not a word for unknown or the name of a question."""
-        asked = (one for one in self.answered_questions if one != "where")
-        return tuple(one for one in asked if not is_unknown(self.answers[one]))
+        """The answered questions except where, without answers such as "unknown" or "WHO"."""
+        questions = (question for question in self.answered_questions if question != "where")
+        return tuple(question for question in questions if not is_unknown(self.answers[question]))
 
     @property
     def is_record_of_object(self) -> bool:
-        """True if the record has enough elements for a description."""
+        """True if the record describes something: who or what, and another element, the ARK, or the form of an ERC."""
         is_enough = self.is_erc or len(self.answered_questions) >= 2 or self.answer.subject.names_this
         return bool(is_enough and self.informative_questions) and not {"who", "what"}.isdisjoint(
             self.answered_questions
@@ -192,7 +194,7 @@ class MetadataFacts:
 
     @cached_property
     def fault_in_title(self) -> str | None:
-        """The title of the description, if it only reports that there is no description.
+        """The title of the description, if the title only reports that there is no description; or None.
 
         The page of an object may have such a title too, as of a film.
         """
@@ -215,23 +217,23 @@ class MetadataFacts:
             return False
         if self.is_of_site or self.has_objects_title:
             return self.is_of_site
-        way = [hop.url for hop in self.object.hops]
+        object_urls = [hop.url for hop in self.object.hops]
         if subject.names_other:
-            other = Ark.parse(subject.names_other)
-            on_way = {mention.ark.base for url in way for mention in find_arks(url)}
-            return other.base not in on_way and not declares(self.object.places_of(other))
+            other_ark = Ark.parse(subject.names_other)
+            arks_on_way = {mention.ark.base for url in object_urls for mention in find_arks(url)}
+            return other_ark.base not in arks_on_way and not declares(self.object.places_of(other_ark))
         values = "\n".join((*self.answers.values(), *self.structured_elements.values()))
-        origins = [origin[0] for origin in _ORIGIN.finditer(values)]
+        named_origins = [origin[0] for origin in _ORIGIN.finditer(values)]
         where = self.answers.get("where", "")
-        if any(same_host(origin, url) for origin in origins for url in way):
-            is_on_way = where.rstrip("/") in (url.rstrip("/") for url in way)
-            return _OF_COLLECTION.search(where) is not None and not is_on_way and self._shares_no_word_of("what")
-        shown = plain(f"{self.object.title} {self.object.text}") if self.object.title else ""
+        if any(same_host(origin, url) for origin in named_origins for url in object_urls):
+            is_on_way = where.rstrip("/") in (url.rstrip("/") for url in object_urls)
+            return _COLLECTION_PATH.search(where) is not None and not is_on_way and self._shares_no_word_of("what")
+        page_text = plain(f"{self.object.title} {self.object.text}") if self.object.title else ""
         # RDF with another subject is about the object only if the page has its title.
-        if _ORIGIN.match(self.structured_elements.get("@id", "")) and len(shown) >= ENOUGH_TEXT:
-            return plain(self.answers.get("what", "")) not in shown
-        is_placed_there = _ORIGIN.search(where) if where else not self.is_erc
-        return bool(is_placed_there) and self._shares_no_word_of("who", "what")
+        if _ORIGIN.match(self.structured_elements.get("@id", "")) and len(page_text) >= ENOUGH_TEXT:
+            return plain(self.answers.get("what", "")) not in page_text
+        has_address = _ORIGIN.search(where) if where else not self.is_erc
+        return bool(has_address) and self._shares_no_word_of("who", "what")
 
     @property
     def is_of_site(self) -> bool:
@@ -246,11 +248,11 @@ class MetadataFacts:
         title, text = self.object.title, self.object.text
         if not title or not text or len(text) < ENOUGH_TEXT:
             return False
-        told = " ".join(self.answers.get(question, "") for question in questions)
-        words = _WORD.findall(plain(told)[:_MOST_TOLD])
-        shown = plain(f"{title} {text}")
-        is_comparable = bool(words) and is_latin("".join(words)) == is_latin(shown)
-        return is_comparable and not any(word in shown for word in words)
+        answer_text = " ".join(self.answers.get(question, "") for question in questions)
+        words = _WORD.findall(plain(answer_text)[:_MOST_ANSWER_CHARS])
+        page_text = plain(f"{title} {text}")
+        is_comparable = bool(words) and is_latin("".join(words)) == is_latin(page_text)
+        return is_comparable and not any(word in page_text for word in words)
 
     @cached_property
     def is_page_of_object(self) -> bool:
@@ -259,9 +261,9 @@ class MetadataFacts:
         opening = plain(f"{answer.title or ''} {(answer.text or '')[:60]}")
         if says_not_found(opening) or answer.words.is_titled_log_in or quirks().results.is_in_plain(opening):
             return False
-        answers = labels | ({"commitment"} & answer.facts.kernel_values.keys())
+        answered = labels | ({"commitment"} & answer.facts.kernel_values.keys())
         # Pages of services have an author, a date and an address too: forms, reports, statistics.
-        if len(answers) < ENOUGH_ANSWERS or "what" not in labels:
+        if len(answered) < ENOUGH_ANSWERS or "what" not in labels:
             return False
         is_named = answer.is_linked_to_ark or bool(answer.facts.places_of(str(answer.ark)))
         status = self.control.status if self.control is not None else None
@@ -285,12 +287,12 @@ class MetadataFacts:
     @property
     def unanswered_questions(self) -> list[str]:
         """The questions that the record does not answer, each with its code for a missing value."""
-        left = []
+        questions = []
         for question in QUESTIONS:
             code = missing_code(self.answers.get(question, ""))
             if question not in self.answered_questions:
-                left.append(f"{question} (:{code})" if code else question)
-        return left
+                questions.append(f"{question} (:{code})" if code else question)
+        return questions
 
 
 def is_latin(text: str) -> bool:
@@ -309,12 +311,12 @@ def is_unknown(value: str) -> bool:
     >>> is_unknown("[Unknown]"), is_unknown("WHO"), is_unknown("Unknown woman")
     (True, True, False)
     """
-    bare = without_marks(plain(value))
-    return bare in kernel_keys() or bare in quirks().unknown.word
+    word = without_marks(plain(value))
+    return word in kernel_keys() or word in quirks().unknown.word
 
 
-def led_to(answer: Observation) -> str:
-    """Return the address at the end of the redirects of an answer."""
+def redirect_target(answer: Observation) -> str:
+    """Return the target of the last redirect of *answer*, or else the detail of its end."""
     return (answer.hops[-1].location if answer.hops else None) or answer.detail
 
 
@@ -324,17 +326,17 @@ def is_object_again(answer: Observation, object_answer: Observation) -> bool:
         return True
     if answer.text and (answer.text, answer.title) == (object_answer.text, object_answer.title):
         return True
-    is_at_its_place = is_at_place_of(answer, object_answer)
-    same_type = answer.media_type == object_answer.media_type
+    is_at_its_place = has_same_address(answer, object_answer)
+    is_same_type = answer.media_type == object_answer.media_type
     if answer.text is None or object_answer.text is None:
-        return same_type and is_at_its_place and not is_textual(answer.media_type)
+        return is_same_type and is_at_its_place and not is_textual(answer.media_type)
     without_query = (answer.asked_url, answer.asked_url.partition("?")[0])
     is_cut = not (answer.body_complete and object_answer.body_complete)
     if is_at_its_place and is_cut and same_beginning(answer, object_answer, *without_query):
         return True
-    if is_at_its_place and same_type:
+    if is_at_its_place and is_same_type:
         sketches = (answer.similarity, object_answer.similarity)
-        is_alike = None not in sketches and likeness(*map(str, sketches)) >= MOSTLY_THE_SAME
+        is_alike = None not in sketches and likeness(*map(str, sketches)) >= ENOUGH_LIKENESS
         if is_alike or same_answer(answer, object_answer):
             return True
         if same_page(answer.text, object_answer.text) or _contains_page(answer, object_answer):
@@ -342,13 +344,13 @@ def is_object_again(answer: Observation, object_answer: Observation) -> bool:
     return bool(answer.text) and same_page(answer.text, object_answer.text, *without_query)
 
 
-def is_at_place_of(answer: Observation, object_answer: Observation) -> bool:
-    """Return True if an answer has the URL of the object's, without queries."""
+def has_same_address(answer: Observation, object_answer: Observation) -> bool:
+    """Return True if two answers have the same final URL, without queries."""
     return answer.final_url.partition("?")[0] == object_answer.final_url.partition("?")[0]
 
 
-def _impersonal(record: Mapping[str, Mapping[str, str]], names: tuple[str, ...]) -> list[tuple[str, str, str]]:
-    """Return a record without addresses, names, numbers and times."""
+def _impersonal_values(record: Mapping[str, Mapping[str, str]], names: tuple[str, ...]) -> list[tuple[str, str, str]]:
+    """Return segment, label and value of the elements of *record*, without identifiers, *names*, ARKs and digits."""
 
     def nameless(value: str) -> str:
         for name in names:
@@ -359,13 +361,13 @@ def _impersonal(record: Mapping[str, Mapping[str, str]], names: tuple[str, ...])
         (segment, label, " ".join(re.sub(r"\d+", "", ANY_ARK.sub("", nameless(value))).split()))
         for segment, labels in record.items()
         for label, value in labels.items()
-        if label not in _INDIVIDUAL and segment != "set"
+        if label not in _IDENTIFYING_LABELS and segment != "set"
     )
 
 
 def _contains_page(answer: Observation, object_answer: Observation) -> bool:
     """Return True if a page has the title, the record, the labelled answers and all words of the object's page."""
     pages = (answer, object_answer)
-    description, of_object = ((page.title, page.record, page.facts.kernel_values) for page in pages)
-    words, words_of_object = (set(_WORD.findall(plain(page.text or ""))) for page in pages)
-    return description == of_object and bool(answer.record) and bool(words_of_object) and words_of_object <= words
+    own_values, object_values = ((page.title, page.record, page.facts.kernel_values) for page in pages)
+    words, object_words = (set(_WORD.findall(plain(page.text or ""))) for page in pages)
+    return own_values == object_values and bool(answer.record) and bool(object_words) and object_words <= words

@@ -45,7 +45,7 @@ _SITE_PARTS = re.compile(r"\s[|\N{MIDDLE DOT}\N{BULLET}\N{SINGLE RIGHT-POINTING 
 #: The rest of a word, in scripts with spaces between words: those before the ideographs, and Hangul.
 _WORD_END = re.compile("[^\\W\\d_\N{CJK RADICAL REPEAT}-\N{YI RADICAL KE}]*")
 #: The rest of a sentence that ends as a question.
-_ASKED = re.compile(
+_QUESTION = re.compile(
     "[^.!?\N{IDEOGRAPHIC FULL STOP}\N{FULLWIDTH QUESTION MARK}\N{ARABIC QUESTION MARK}]{0,60}"
     "[?\N{FULLWIDTH QUESTION MARK}\N{ARABIC QUESTION MARK}]"
 )
@@ -55,7 +55,7 @@ _LEAD_WORDS = 4
 #: Characters before a phrase that may contain a word like "may".
 _GUESS_CHARS = 24
 #: French requests have the letters of the participle: "supprimez", "supprimer" and "supprimé".
-_INFINITIVE = re.compile(r"e(?:r|z|ns)\b")
+_INFINITIVE_ENDING = re.compile(r"e(?:r|z|ns)\b")
 #: The name of a host, between "the domain" and "is for sale".
 _HOST = re.compile(r"(?<![\w.-])[\w-]++(?:\.[\w-]++)+")
 #: The years of a site, not of an object.
@@ -72,7 +72,7 @@ _PROGRAM_ERROR = re.compile(
 )
 _ERROR_STATUS = re.compile(r"(?<!\w)[45]\d\d(?!\w)")
 #: The reason phrases of errors, by status; the last ones are those of servers and of other versions of Python.
-_REASONS = (
+_REASON_PHRASES = (
     *((str(status.value), plain(status.phrase)) for status in HTTPStatus if status >= 400 and status != 404),
     ("401", "authorization required"),
     ("403", "access denied"),
@@ -91,7 +91,7 @@ _UNSET = frozenset({"undefined", "null", "nan", "[object object]", "[]", "{}"})
 OLD_YEAR = re.compile(r"(?<![\w.:/-])1[5-9]\d\d(?![\w:])")
 #: A number of an object: a year, a shelf mark, an extent.
 _LONG_NUMBER = re.compile(r"\d\d")
-_STOP = re.compile(
+_CLAUSE_END = re.compile(
     "[.!?|:;\N{IDEOGRAPHIC FULL STOP}\N{FULLWIDTH EXCLAMATION MARK}\N{FULLWIDTH QUESTION MARK}]|" + TITLE_PARTS.pattern
 )
 _404_TITLE = re.compile(r"\W*404\b(?!\s*+(?:-\s*+)?(?:p|pages|leaves)\b)")
@@ -119,7 +119,7 @@ class PageWords:
 
     @cached_property
     def title_parts(self) -> tuple[str, ...]:
-        """The parts of its title: the page's own, the site's."""
+        """The parts of the title, usually of page and site."""
         return tuple(TITLE_PARTS.split(self.title))
 
     @cached_property
@@ -129,10 +129,10 @@ class PageWords:
 
     @cached_property
     def opening(self) -> str:
-        """The beginning of its text, and its headings."""
+        """The beginning of the text, and the other headings, with full stops between them."""
         opening = self._with_stops(self.body[:OPENING_CHARS].lstrip())
-        others = (heading for heading in self.headings if heading not in opening)
-        return ". ".join((opening, *others))
+        further_headings = (heading for heading in self.headings if heading not in opening)
+        return ". ".join((opening, *further_headings))
 
     def _with_stops(self, text: str) -> str:
         """Return *text* with a full stop after each heading, and after its title before another sentence."""
@@ -162,21 +162,21 @@ class PageWords:
 
     @cached_property
     def is_closed_in_region(self) -> bool:
-        """True if the page is short and is not shown in our region, and reports no other absence."""
+        """True if a short page says that its content is not shown in our region, and reports no other absence."""
         is_regional = self.is_short and quirks().regional.is_in_plain(self.notice)
         return is_regional and not quirks().not_found.is_in_plain(self.beginning)
 
     @cached_property
     def absence(self) -> str | None:
-        """The words that report an absence at the beginning of the page, with the words before them."""
-        phrase = _absence(self.beginning)
+        """The words that report an absence at the beginning of the page, with 40 characters before them; or None."""
+        phrase = _absence_phrase(self.beginning)
         if phrase is None:
             return None
         return self.beginning[max(0, phrase.start - _LEADING_WORDS) : phrase.end]
 
     @cached_property
     def not_found_in_title(self) -> str | None:
-        """The words that report an absence in the title, rather than in our region."""
+        """The words that report an absence in the title, or None; None also if only our region is excluded."""
         return None if self.is_closed_in_region else says_not_found(self.title)
 
     @cached_property
@@ -186,7 +186,7 @@ class PageWords:
 
     @cached_property
     def is_titled_by_word(self) -> bool:
-        """True if the title is just a word of absence. Records may also be called "404" or "Introuvable"."""
+        """True if the title is only a phrase of absence, such as "404"; records may have such titles too."""
         title = plain(self.title_parts[0])
         match = quirks().not_found.match(title)
         return title == "404" or (match is not None and match.end == len(title))
@@ -202,26 +202,26 @@ class PageWords:
         """True if the title only reports that a page or an object was not found."""
         return is_notice(self.title)
 
-    def says_more(self, own: str) -> bool:
-        """Return True if *own*, the text or a part of it, has more than the title and words of absence.
+    def says_more(self, own_text: str) -> bool:
+        """Return True if *own_text*, the text or a part of it, has more than the title and words of absence.
 
         The rest needs a number, such as the year or shelf mark of a record that is called "Not found".
         """
-        rest = self._beside_title(own)
+        rest = self._text_beside_title(own_text)
         if not any(map(str.isdigit, rest)) or says_not_found(rest) is not None:
             return False
-        return _beside_absence(rest) > _FEW_LETTERS
+        return _letters_beside_absence(rest) > _FEW_LETTERS
 
     def says_only_in_title(self, words: str) -> bool:
-        """Return True if *words* are only in the title, and the text passes `says_more`."""
-        return words not in self._beside_title(self.text) and self.says_more(self.text)
+        """Return True if the text has *words* only in the title, and `says_more` holds for the text."""
+        return words not in self._text_beside_title(self.text) and self.says_more(self.text)
 
-    def says_other(self, own: str) -> bool:
-        """Return True if *own*, the text or a part of it, has more than the title and a few words."""
-        return sum(map(str.isalpha, self._beside_title(own))) > _FEW_WORDS_LETTERS
+    def says_other(self, own_text: str) -> bool:
+        """Return True if *own_text*, the text or a part of it, has more than the title and a few words."""
+        return sum(map(str.isalpha, self._text_beside_title(own_text))) > _FEW_WORDS_LETTERS
 
-    def _beside_title(self, own: str) -> str:
-        rest = plain(_COPYRIGHT.sub(" ", ARK_OR_URL.sub(" ", own))).replace(" 404 ", " ")
+    def _text_beside_title(self, own_text: str) -> str:
+        rest = plain(_COPYRIGHT.sub(" ", ARK_OR_URL.sub(" ", own_text))).replace(" 404 ", " ")
         for part in (self.title, *self.title_parts):
             rest = rest.replace(plain(part), " ")
         return rest
@@ -250,54 +250,56 @@ class PageWords:
         body, vocabulary = plain(self.body), quirks()
         if not any(map(str.isalnum, body)):
             return True
-        if not vocabulary.loading.is_in_plain(body) or _absence(body) is not None or "404" in body:
+        if not vocabulary.loading.is_in_plain(body) or _absence_phrase(body) is not None or "404" in body:
             return False
-        rest = _without(body, (vocabulary.loading, 0), (vocabulary.this_object.filler, 0))
+        rest = _without_phrases(body, (vocabulary.loading, 0), (vocabulary.this_object.filler, 0))
         return sum(map(str.isalpha, rest)) <= 2 * _FEW_LETTERS
 
     @cached_property
     def known_phrase(self) -> str | None:
-        """The first known words in its notice, in any place, that report an absence, a fault, a pause or a withdrawal."""
+        """The first phrase in `notice` for an absence, a fault, a pause or a withdrawal, or None."""
         vocabulary = quirks()
-        known = (
+        vocabularies = (
             vocabulary.not_found,
             vocabulary.not_available,
             vocabulary.no_longer,
             vocabulary.pauses_and_faults,
             vocabulary.words_of_withdrawal,
         )
-        return next(filter(None, (phrases.first_in(self.notice) for phrases in known)), None)
+        return next(filter(None, (phrases.first_in(self.notice) for phrases in vocabularies)), None)
 
-    def guessed_withdrawal(self, own: str) -> str | None:
-        """Return the words of withdrawal in *own*, a part of the text, about the requested thing or as a guess, or None.
+    def guessed_withdrawal(self, own_text: str) -> str | None:
+        """Return the words of withdrawal in *own_text*, a part of the text, about the requested thing or as a guess, or None.
 
         "This item may have been removed. Please ask us." is a guess. A record has a number.
         """
-        this, gone = quirks().this_object, quirks().words_of_withdrawal
-        if self.says_more(own):
+        object_words, withdrawal_phrases = quirks().this_object, quirks().words_of_withdrawal
+        if self.says_more(own_text):
             return None
-        for sentence in sentences(self._with_stops(own)):
-            is_asked_for = this.requested.is_in_plain(sentence)
-            if is_asked_for or this.this_object.search(sentence):
-                said = (
-                    phrase.words for phrase in gone.in_plain(sentence) if is_asked_for or not _is_sure(sentence, phrase)
+        for sentence in sentences(self._with_stops(own_text)):
+            is_asked_for = object_words.requested.is_in_plain(sentence)
+            if is_asked_for or object_words.this_object.search(sentence):
+                candidates = (
+                    phrase.words
+                    for phrase in withdrawal_phrases.in_plain(sentence)
+                    if is_asked_for or not _is_sure(sentence, phrase)
                 )
-                if words := next(said, None):
+                if words := next(candidates, None):
                     return words
         return None
 
-    def has_no_known_phrase(self, own: str) -> bool:
-        """Return True if *own*, its text or a part of it, has a sentence, and no phrase reports an absence or a reason."""
-        return self.says_other(own) and self.known_phrase is None
+    def has_no_known_phrase(self, own_text: str) -> bool:
+        """Return True if *own_text*, its text or a part of it, has a sentence, and no phrase reports an absence or a reason."""
+        return self.says_other(own_text) and self.known_phrase is None
 
     @cached_property
     def unused_host(self) -> str | None:
-        """The words of a default page ("It works!", "parked") in its title, or in the opening of a short page."""
+        """The words of a default page ("It works!", "parked") in title or, on a short page, opening; or None."""
         return quirks().idle.first_in(plain(_HOST.sub(" ", self.beginning if self.is_short else self.title)))
 
     @cached_property
     def withdrawn(self) -> str | None:
-        """The words about a withdrawal at the beginning of the page."""
+        """The first definite words about a withdrawal at the beginning of the page, or None."""
         return sure_words(quirks().withdrawn, self.beginning)
 
     # -- faults and closed pages
@@ -305,15 +307,15 @@ class PageWords:
     @property
     def is_unset(self) -> bool:
         """True if the whole text, or title and first heading, are the value of a variable that was not set."""
-        named = {plain(part) for part in (self.title_parts[0], *self.headings[:1])}
-        are_unset = all(is_unfilled(name) or name in _UNSET - {"null"} for name in named)
+        names = {plain(part) for part in (self.title_parts[0], *self.headings[:1])}
+        are_unset = all(is_unfilled(name) or name in _UNSET - {"null"} for name in names)
         return plain(self.text) in _UNSET or (len(self.headings) > 0 and are_unset)
 
     @cached_property
     def temporary_fault(self) -> str | None:
-        """The words about a fault or pause of the site, or its status, if the page reports no absence."""
+        """The words, or the status, about a fault or pause of the site, if the page reports no absence; or None."""
         return (
-            self._instead_of_absence(quirks().pauses_and_faults)
+            self._words_unless_absent(quirks().pauses_and_faults)
             or self._program_error
             or self._outage
             or self._fault_as_name
@@ -321,8 +323,8 @@ class PageWords:
 
     @cached_property
     def pause(self) -> str | None:
-        """The words about a pause of the site or of the object, if the page reports no absence."""
-        return self._instead_of_absence(quirks().pause)
+        """The words about a pause of the site or of the object, if the page reports no absence; or None."""
+        return self._words_unless_absent(quirks().pause)
 
     @property
     def _program_error(self) -> str | None:
@@ -335,16 +337,18 @@ class PageWords:
 
         A page with other numbers is the record of an object.
         """
-        named = (*self.title_parts[:1], *self.headings[:1])
-        words = next(filter(_SERVER_STATUS.fullmatch, map(plain, named)), None) or self._status_with_reason
-        number = words[:3] if words else None
+        titles = (*self.title_parts[:1], *self.headings[:1])
+        words = next(filter(_SERVER_STATUS.fullmatch, map(plain, titles)), None) or self._status_with_reason
+        status = words[:3] if words else None
         if words is None and self.absence is None:
-            absent = chain(quirks().not_found.in_plain(self.beginning), quirks().not_available.in_plain(self.beginning))
-            words = next((phrase.words for phrase in absent if _is_of_site(self.beginning, phrase)), None)
+            absences = chain(
+                quirks().not_found.in_plain(self.beginning), quirks().not_available.in_plain(self.beginning)
+            )
+            words = next((phrase.words for phrase in absences if _is_of_site(self.beginning, phrase)), None)
         if words is None or not self.is_short:
             return None
         rest = plain(self.body).replace(words, " ")
-        return None if self.says_more(rest.replace(number, " ") if number else rest) else words
+        return None if self.says_more(rest.replace(status, " ") if status else rest) else words
 
     @property
     def _fault_as_name(self) -> str | None:
@@ -355,31 +359,32 @@ class PageWords:
         name = plain(self.title_parts[0])
         if name not in map(plain, self.headings[:1]) or not is_fault(name):
             return None
-        is_object = self.absence is not None or _LONG_NUMBER.search(self._beside_title(self.text)) is not None
+        is_object = self.absence is not None or _LONG_NUMBER.search(self._text_beside_title(self.text)) is not None
         return None if is_object else name
 
     @property
     def _status_with_reason(self) -> str | None:
         """The first status in title or headings with its reason phrase (RFC 9110, 15), except that of absence."""
-        named = plain(" ".join((self.title, *self.headings[:2])))
-        numbers = frozenset(_ERROR_STATUS.findall(named))
+        headline = plain(" ".join((self.title, *self.headings[:2])))
+        statuses = frozenset(_ERROR_STATUS.findall(headline))
         return next(
-            (f"{number} {phrase}" for number, phrase in _REASONS if number in numbers and phrase in named), None
+            (f"{status} {phrase}" for status, phrase in _REASON_PHRASES if status in statuses and phrase in headline),
+            None,
         )
 
-    def _instead_of_absence(self, phrases: Phrases) -> str | None:
+    def _words_unless_absent(self, phrases: Phrases) -> str | None:
         if not self.is_short or quirks().not_found.is_in_plain(self.beginning):
             return None
-        found = (
+        candidates = (
             phrase
             for phrase in phrases.in_plain(self.beginning)
             if _is_sure(self.beginning, phrase) and not self._is_after_object(self.beginning[: phrase.start])
         )
-        stated = (phrase.words for phrase in found if not self.beginning.startswith("?", phrase.end))
-        return next((words for words in stated if not self._is_title_of_old_object(words)), None)
+        statements = (phrase.words for phrase in candidates if not self.beginning.startswith("?", phrase.end))
+        return next((words for words in statements if not self._is_title_of_old_object(words)), None)
 
     def _is_after_object(self, lead: str) -> bool:
-        """Return True if a page that names an object has more than a few words in the *lead* to a notice."""
+        """Return True if the page names an object, and *lead*, the text before a notice, has more than a few words."""
         for part in (self.title, *self.headings):
             lead = lead.replace(plain(part), " ")
         return sum(map(str.isalpha, lead)) > _LEAD_LETTERS / 2 and self._is_named()
@@ -390,7 +395,7 @@ class PageWords:
 
     @cached_property
     def fault_of_request(self) -> str | None:
-        """The words about the request or the server's configuration, rather than the name."""
+        """The words in `notice` about the request or the server's configuration, rather than the name; or None."""
         return quirks().about_request.phrase.first_in(self.notice)
 
     def reason_of_refusal(self, control: PageWords | None) -> str | None:
@@ -400,7 +405,7 @@ class PageWords:
 
     @cached_property
     def closed_until(self) -> str | None:
-        """The words about the end of a closure: "until 1 May 2028". A page about programs or permissions has none."""
+        """The words about the end of a closure: "until 1 May 2028"; None also on a page about programs or permissions."""
         until = quirks().closure.end.search(bare(self.notice))
         return until[0] if until and not quirks().check.refusing.is_in_plain(self.notice) else None
 
@@ -409,21 +414,21 @@ class PageWords:
         """True if a part of the title begins or ends like the title of a log-in page, and has few other letters."""
         login = quirks().login
         return any(
-            len(part) - (said.end - said.start) <= _MORE_OF_TITLE and (said.start == 0 or said.end == len(part))
+            len(part) - (phrase.end - phrase.start) <= _MORE_OF_TITLE and (phrase.start == 0 or phrase.end == len(part))
             for part in TITLE_PARTS.split(plain(self.title))
-            for said in chain(login.title.in_plain(part), login.choice.in_plain(part))
+            for phrase in chain(login.title.in_plain(part), login.choice.in_plain(part))
         )
 
     @property
     def is_choice_of_institution(self) -> bool:
         """True if the page has a log-in title, and asks for the institution of the reader."""
-        asks = self.is_short and quirks().login.choice.is_in_plain(self._beside_title(self.text))
+        asks = self.is_short and quirks().login.choice.is_in_plain(self._text_beside_title(self.text))
         return asks and self.is_titled_log_in
 
     # -- comparison with the control's page
 
-    def first_absence(self, own: str, name: str, control: PageWords | None) -> str | None:
-        """Return the words of absence in the first statement of *own*, its text without the site's parts, or None.
+    def first_absence(self, own_text: str, name: str, control: PageWords | None) -> str | None:
+        """Return the words of absence in the first statement of *own_text* (text without the site), or None.
 
         A page about an object begins with the object; statements about its parts come later. Names of the object
         (*name*) and of the site, apologies, faults, and text that the *control*'s page has too are no statements. A
@@ -431,69 +436,69 @@ class PageWords:
         """
         if not self.is_short:
             return None
-        shown = f"{control.title} {control.text}" if control is not None else ""
-        shown_plain = plain(shown)
+        control_text = f"{control.title} {control.text}" if control is not None else ""
+        plain_control = plain(control_text)
         headings, is_headed = set(map(plain, self.headings)), False
-        passed = {plain(part) for part in self.headings if part in shown}
-        passed.update(part for part in map(plain, self.title_parts) if not _is_report(part))
-        is_named = self._is_named(shown) or any(map(_absence, self._object_titles(shown)))
-        text = self._with_stops(ARK_OR_URL.sub(" ", own.removeprefix(self.title).strip().replace(name, " ")))
+        skipped_sentences = {plain(part) for part in self.headings if part in control_text}
+        skipped_sentences.update(part for part in map(plain, self.title_parts) if not _is_report(part))
+        is_named = self._is_named(control_text) or any(map(_absence_phrase, self._object_titles(control_text)))
+        text = self._with_stops(ARK_OR_URL.sub(" ", own_text.removeprefix(self.title).strip().replace(name, " ")))
         for heading in self.headings:  # the end of the site's part may come before it
             text = text.replace(f" {heading}. ", f". {heading}. ", 1)
-        text, plain_own = text.replace(" | ", ". "), plain(own)
+        text, plain_own = text.replace(" | ", ". "), plain(own_text)
         for sentence in sentences(text):
-            if sentence in passed:
+            if sentence in skipped_sentences:
                 continue
             if sentence == "404":
                 return sentence
-            phrase = _absence(f"{sentence}?" if f"{sentence}?" in plain_own else sentence)
+            phrase = _absence_phrase(f"{sentence}?" if f"{sentence}?" in plain_own else sentence)
             if phrase is not None:
                 rest = plain_own.replace(sentence, " ")
                 is_report = self._is_about_request(sentence, phrase, rest, is_headed=is_headed, is_named=is_named)
                 return phrase.words if is_report else None
             if quirks().pauses_and_faults.is_in_plain(sentence) or is_fault(sentence):
                 continue
-            if sentence.rstrip(" .") in shown_plain:
+            if sentence.rstrip(" .") in plain_control:
                 continue
-            if _beside_absence(sentence) > _FEW_LETTERS or OLD_YEAR.search(sentence):
+            if _letters_beside_absence(sentence) > _FEW_LETTERS or OLD_YEAR.search(sentence):
                 if sentence not in headings:
                     return None
                 is_headed = True
         return None
 
     def _is_about_request(
-        self, sentence: str, phrase: PhraseMatch, rest: str, *, is_headed: bool, is_named: bool
+        self, sentence: str, phrase: PhraseMatch, remainder: str, *, is_headed: bool, is_named: bool
     ) -> bool:
         """Return True if a sentence with words of absence is about the requested object, and not about a part of it.
 
-        *rest* is the text without the sentence. Below a heading that is not the object's name, "the page" is that of
+        *remainder* is the text without the sentence. Below a heading that is not the object's name, "the page" is that of
         the site, and "the third page" one of the object.
         """
-        this = quirks().this_object
-        is_requested = this.requested.is_in_plain(sentence)
-        is_about_this = is_requested or not is_headed or this.this_object.search(sentence) is not None
-        if _beside_absence(sentence[: phrase.start]) > (_LEAD_LETTERS if is_about_this else _FEW_LETTERS / 2):
+        object_words = quirks().this_object
+        is_requested = object_words.requested.is_in_plain(sentence)
+        is_about_this = is_requested or not is_headed or object_words.this_object.search(sentence) is not None
+        if _letters_beside_absence(sentence[: phrase.start]) > (_LEAD_LETTERS if is_about_this else _FEW_LETTERS / 2):
             return False
-        is_strong = quirks().not_found.is_in_plain(phrase.words) or this.page.is_in_plain(sentence)
-        names_thing = is_about_this or this.things.is_in_plain(sentence[: phrase.end])
-        if not names_thing or (not is_strong and self.says_more(rest)):
+        is_strong = quirks().not_found.is_in_plain(phrase.words) or object_words.page.is_in_plain(sentence)
+        names_thing = is_about_this or object_words.things.is_in_plain(sentence[: phrase.end])
+        if not names_thing or (not is_strong and self.says_more(remainder)):
             return False
-        return is_requested or not is_named or not (_beside_absence(sentence) or self.says_other(rest))
+        return is_requested or not is_named or not (_letters_beside_absence(sentence) or self.says_other(remainder))
 
-    def _object_titles(self, shown: str = "") -> list[str]:
-        """Return the parts of the title that may name an object: not those *shown* for any name, and no fault."""
-        parts = (plain(part) for part in self.title_parts if part not in shown and not is_fault(part))
-        return [part for part in parts if _beside_absence(part) > _FEW_LETTERS and not _is_report(part)]
+    def _object_titles(self, control_text: str = "") -> list[str]:
+        """Return the parts of the title that may name an object: not those in *control_text*, and no fault."""
+        parts = (plain(part) for part in self.title_parts if part not in control_text and not is_fault(part))
+        return [part for part in parts if _letters_beside_absence(part) > _FEW_LETTERS and not _is_report(part)]
 
-    def _is_named(self, shown: str = "") -> bool:
+    def _is_named(self, control_text: str = "") -> bool:
         """Return True if a heading has a part of the title that may name an object."""
-        return any(title in plain(heading) for title in self._object_titles(shown) for heading in self.headings)
+        return any(title in plain(heading) for title in self._object_titles(control_text) for heading in self.headings)
 
     @cached_property
     def words_of_withdrawal(self) -> frozenset[str]:
-        """The words of the sentences about a withdrawal, whatever the object is called."""
-        said = withdrawals_in(self.title, self.headings, self.text[:NOTICE_CHARS])
-        return frozenset(withdrawal.words for withdrawal in said)
+        """The words of all sentences about a withdrawal in title, headings and notice."""
+        withdrawals = withdrawals_in(self.title, self.headings, self.text[:NOTICE_CHARS])
+        return frozenset(withdrawal.words for withdrawal in withdrawals)
 
     @cached_property
     def sure_words_of_withdrawal(self) -> tuple[tuple[str, bool], ...]:
@@ -502,21 +507,21 @@ class PageWords:
             (phrase.words, not is_no_fact(bare(sentence[: phrase.start])))
             for sentence in sentences(self._sentences)
             for phrase in quirks().words_of_withdrawal.in_plain(sentence)
-            if _is_sure(sentence, phrase) and not _INFINITIVE.match(sentence, phrase.end - 1)
+            if _is_sure(sentence, phrase) and not _INFINITIVE_ENDING.match(sentence, phrase.end - 1)
         )
 
     def word_of_withdrawal(self, control: PageWords | None) -> str | None:
         """Return the first definite word of withdrawal that the *control*'s page lacks. It need not name the object."""
-        of_control = {words for words, _ in control.sure_words_of_withdrawal} if control is not None else set()
-        said = (words for words, is_fact in self.sure_words_of_withdrawal if is_fact)
-        return next((words for words in said if words not in of_control), None)
+        control_words = {words for words, _ in control.sure_words_of_withdrawal} if control is not None else set()
+        stated_words = (words for words, is_fact in self.sure_words_of_withdrawal if is_fact)
+        return next((words for words in stated_words if words not in control_words), None)
 
-    def withdrawals(self, own: str, name: str, control: PageWords | None) -> Iterator[Withdrawal]:
-        """Return the sentences about a withdrawal in its title, headings and *own* text that the *control* lacks."""
-        to_control = frozenset() if control is None else control.words_of_withdrawal
+    def withdrawals(self, own_text: str, name: str, control: PageWords | None) -> Iterator[Withdrawal]:
+        """Return the sentences about a withdrawal in title, headings and *own_text* that the page of *control* lacks."""
+        control_words = frozenset() if control is None else control.words_of_withdrawal
         names = (*self.title_parts, *self.headings, name)
-        first = own.removeprefix(self.title)[:FIRST_SENTENCES_CHARS]
-        return withdrawals_in(self.title, self.headings, first, names=names, of_control=to_control)
+        first_sentences = own_text.removeprefix(self.title)[:FIRST_SENTENCES_CHARS]
+        return withdrawals_in(self.title, self.headings, first_sentences, names=names, control_phrases=control_words)
 
 
 def is_notice(title: str) -> bool:
@@ -526,16 +531,16 @@ def is_notice(title: str) -> bool:
     (True, False)
     """
     for part in TITLE_PARTS.split(plain(title)):
-        if _absence(part) is None and not re.search(r"\b404\b", part):
+        if _absence_phrase(part) is None and not re.search(r"\b404\b", part):
             continue
-        rest = _without(part, *_words_of_absence(), (quirks().this_object.filler, 0))
+        rest = _without_phrases(part, *_words_of_absence(), (quirks().this_object.filler, 0))
         if not any(map(str.isalpha, rest)):
             return True
     return False
 
 
 def is_fault(title: str) -> bool:
-    """Return True if the title of a record only reports that the program had no title.
+    """Return True if a part of the title of a record consists of words for an absence or a fault.
 
     >>> [is_fault(title) for title in ("Record not found", "No metadata | Harbour", "Error : a novel")]
     [True, True, False]
@@ -547,47 +552,47 @@ def is_fault(title: str) -> bool:
 def _is_fault(part: str) -> bool:
     if is_notice(part):
         return True
-    vocabulary, of_titles = quirks(), quirks().fault_title.phrase
-    faults = (vocabulary.pauses_and_faults, of_titles, vocabulary.not_found, vocabulary.not_available)
+    vocabulary, title_phrases = quirks(), quirks().fault_title.phrase
+    faults = (vocabulary.pauses_and_faults, title_phrases, vocabulary.not_found, vocabulary.not_available)
     if not any(phrases.is_in_plain(part) for phrases in faults):
         return False
-    around = (vocabulary.fault_title.beside, vocabulary.this_object.filler, vocabulary.saying)
-    removed = [(phrases, 0) for phrases in (*faults, *around)]
-    return not any(map(str.isalpha, _without(part, *removed, *_words_of_absence()[2:])))
+    ignorable_phrases = (vocabulary.fault_title.beside, vocabulary.this_object.filler, vocabulary.saying)
+    removed = [(phrases, 0) for phrases in (*faults, *ignorable_phrases)]
+    return not any(map(str.isalpha, _without_phrases(part, *removed, *_words_of_absence()[2:])))
 
 
 def _words_of_absence() -> tuple[tuple[Phrases, int], ...]:
-    """Return words of absence, of absent things and of requests, each with the maximum length of an ending."""
+    """Return phrases for absences, absent things and requests, with the maximum number of letters of an ending."""
     vocabulary = quirks()
-    objects = (vocabulary.this_object.things, 3), (vocabulary.this_object.requested, 6)
-    return ((vocabulary.not_found, 9), (vocabulary.not_available, 9), *objects)
+    object_phrases = (vocabulary.this_object.things, 3), (vocabulary.this_object.requested, 6)
+    return ((vocabulary.not_found, 9), (vocabulary.not_available, 9), *object_phrases)
 
 
-def _without(text: str, *removed: tuple[Phrases, int]) -> str:
-    """Return *text* without phrases, each with the ending of its last word up to the given length."""
+def _without_phrases(text: str, *phrases_and_limits: tuple[Phrases, int]) -> str:
+    """Return *text* in plain form without phrases and the rest of their last word, up to a number of letters."""
     rest = plain(text)
-    for phrases, most_of_ending in removed:
+    for phrases, longest_ending in phrases_and_limits:
         for phrase in reversed(list(phrases.in_plain(rest))):
             ending = _WORD_END.match(rest, phrase.end)
             end = ending.end() if ending else phrase.end
-            if end - phrase.end <= most_of_ending:
+            if end - phrase.end <= longest_ending:
                 rest = f"{rest[: phrase.start]} {rest[end:]}"
         rest = plain(rest)
     return rest
 
 
-def _beside_absence(text: str) -> int:
+def _letters_beside_absence(text: str) -> int:
     """Return the number of letters in a text, without words of absence, of absent things, and function words.
 
     Wide letters count three times: a title in Chinese may have four.
     """
-    between = ((phrases, 0) for phrases in (quirks().this_object.filler, quirks().saying))
-    rest = _without(text, *_words_of_absence(), *between)
+    function_words = ((phrases, 0) for phrases in (quirks().this_object.filler, quirks().saying))
+    rest = _without_phrases(text, *_words_of_absence(), *function_words)
     return sum(3 if east_asian_width(letter) in "WF" else 1 for letter in rest if letter.isalpha())
 
 
 @lru_cache(maxsize=512)  # the pages of a site repeat titles and headings
-def _absence(text: str) -> PhraseMatch | None:
+def _absence_phrase(text: str) -> PhraseMatch | None:
     """Return the first words of absence in *text* that are not an offer of help, such as "can't find it? Ask us"."""
     plain_text = plain(text)
     for phrase in quirks().not_found.in_plain(plain_text):
@@ -595,17 +600,17 @@ def _absence(text: str) -> PhraseMatch | None:
             return phrase
     if any(phrases.is_in_plain(plain_text) for phrases in (quirks().pauses_and_faults, quirks().regional)):
         return None
-    weak = quirks().not_available.in_plain(plain_text)
-    return next((phrase for phrase in weak if not _is_of_site(plain_text, phrase)), None)
+    weak_phrases = quirks().not_available.in_plain(plain_text)
+    return next((phrase for phrase in weak_phrases if not _is_of_site(plain_text, phrase)), None)
 
 
 def _is_report(part: str) -> bool:
-    """Return True if a title reports an absent thing: "resource record not found", and not "paradise not found"."""
-    phrase = _absence(part)
-    if phrase is None or _beside_absence(part) > _FEW_WORDS_LETTERS:
+    """Return True if a part of a title reports an absent thing: "resource record not found", not "paradise not found"."""
+    phrase = _absence_phrase(part)
+    if phrase is None or _letters_beside_absence(part) > _FEW_WORDS_LETTERS:
         return False
     rest = part.replace(phrase.words, " ")
-    return _without(rest, (quirks().this_object.things, 3)) != plain(rest)
+    return _without_phrases(rest, (quirks().this_object.things, 3)) != plain(rest)
 
 
 def _is_of_site(plain_text: str, phrase: PhraseMatch) -> bool:
@@ -614,10 +619,10 @@ def _is_of_site(plain_text: str, phrase: PhraseMatch) -> bool:
     The subject is before the words, in them, or after a verb: "session not found", "can't find the database".
     """
     end = phrase.end + (_LEADING_WORDS if phrase.words.endswith(("find", "locate")) else 0)
-    *_, lead = _STOP.split(plain_text[max(0, phrase.start - _LEADING_WORDS) : phrase.start])
-    said = plain(lead + _STOP.split(plain_text[phrase.start : end])[0])
-    rest = _without(said, (quirks().site, _LEADING_WORDS))
-    return rest != said and not quirks().this_object.things.is_in_plain(rest)
+    *_, lead = _CLAUSE_END.split(plain_text[max(0, phrase.start - _LEADING_WORDS) : phrase.start])
+    clause = plain(lead + _CLAUSE_END.split(plain_text[phrase.start : end])[0])
+    without_sites = _without_phrases(clause, (quirks().site, _LEADING_WORDS))
+    return without_sites != clause and not quirks().this_object.things.is_in_plain(without_sites)
 
 
 def _is_offer(plain_text: str, phrase: PhraseMatch) -> bool:
@@ -625,8 +630,8 @@ def _is_offer(plain_text: str, phrase: PhraseMatch) -> bool:
 
     "Can't find it? Ask us" is an offer; "Page not found Did you follow a link?" is not.
     """
-    asked = _ASKED.match(plain_text, phrase.end)
-    if asked is None or quirks().this_object.asking.is_in_plain(asked[0]):
+    question = _QUESTION.match(plain_text, phrase.end)
+    if question is None or quirks().this_object.asking.is_in_plain(question[0]):
         return False
     lead = plain_text[max(0, phrase.start - _PAGE_CHARS) : phrase.start]
     sentence = plain_text[: phrase.start].rpartition(".")[2]
@@ -639,27 +644,29 @@ def says_not_found(text: str) -> str | None:
     >>> says_not_found("Seite nicht gefunden"), says_not_found("404 | Library"), says_not_found("Ms. 404")
     ('nicht gefunden', '404', None)
     """
-    phrase = _absence(text)
+    phrase = _absence_phrase(text)
     if phrase:
         return phrase.words
-    folded = plain(text)
-    number = _404_TITLE.match(folded) if len(folded) < 120 else None
-    return number[0].strip() if number else None
+    plain_text = plain(text)
+    status_match = _404_TITLE.match(plain_text) if len(plain_text) < 120 else None
+    return status_match[0].strip() if status_match else None
 
 
 def sure_words(phrases: Phrases, text: str, control: PageWords | None = None) -> str | None:
-    """Return the first of *phrases* in *text* that is definite and not in the answer to the control."""
+    """Return the first of *phrases* in *text* that is definite and not on the page of *control*, or None."""
     plain_text = plain(text)
-    to_control = (control.notice, control.text) if control else ()
-    of_control = {phrase.words for part in to_control for phrase in phrases.all_in(part)}
-    sure = (phrase.words for phrase in phrases.in_plain(plain_text) if _is_sure(plain_text, phrase))
-    return next((words for words in sure if words not in of_control), None)
+    control_parts = (control.notice, control.text) if control else ()
+    control_phrases = {phrase.words for part in control_parts for phrase in phrases.all_in(part)}
+    sure_phrases = (phrase.words for phrase in phrases.in_plain(plain_text) if _is_sure(plain_text, phrase))
+    return next((words for words in sure_phrases if words not in control_phrases), None)
 
 
 def _is_sure(plain_text: str, phrase: PhraseMatch) -> bool:
     """Return True if a phrase is definite, unlike "may have been removed" or "removed, or renamed"."""
-    before = f"{_without(plain_text[max(0, phrase.start - _GUESS_CHARS) : phrase.start], (quirks().cannot, 0))} "
-    guesses = quirks().unsure.all_in(before)
+    words_before = (
+        f"{_without_phrases(plain_text[max(0, phrase.start - _GUESS_CHARS) : phrase.start], (quirks().cannot, 0))} "
+    )
+    guess_phrases = quirks().unsure.all_in(words_before)
     # "K\u00f6nnte" is a guess, and "konnte" is none.
-    is_guess = any(before[guess.end] == " " and guess.words != "konnte" for guess in guesses)
+    is_guess = any(words_before[guess.end] == " " and guess.words != "konnte" for guess in guess_phrases)
     return not is_guess and not is_one_of_several(plain_text[phrase.end :])

@@ -34,7 +34,7 @@ from extractors.model.urls import authority_of, split_url
 #: This number of other ARKs at the same URL supports another sign. It proves nothing: one page may serve many objects.
 MANY_NEIGHBOURS = 2
 #: A page with words of absence is doubted if the host describes this number of other objects.
-ENOUGH_DESCRIBED = 2
+ENOUGH_DESCRIBED_ARKS = 2
 #: Outcomes of a host that refuses a name that can't exist.
 _REFUSED = (ObjectOutcome.BROKEN, ObjectOutcome.SERVER_ERROR)
 
@@ -52,7 +52,7 @@ _BEFORE_CHARS = 60
 
 
 def wall_before(answer: AnswerFacts, controls: Sequence[AnswerFacts]) -> AnswerFacts | None:
-    """Return the answer to a repeated control that is the same as *answer*, or also a log-in page."""
+    """Return the first of *controls* (answers to a repeated control) that is *answer*, or a log-in page like it; or None."""
     return next(
         (
             control
@@ -131,32 +131,37 @@ class ObjectFacts:
             return ControlContrast.NOT_COMPARED
         if any(map(self._is_made_up, self.second_controls)):
             return ControlContrast.AT_RANDOM
-        controls = [one for one in (control, *self.second_controls) if one.text is not None]
+        controls = [
+            answer_to_control
+            for answer_to_control in (control, *self.second_controls)
+            if answer_to_control.text is not None
+        ]
         is_own = not has_nothing_of_its_own(answer, controls, self.further_answers)
         return ControlContrast.ANOTHER if is_own else ControlContrast.NO_OTHER
 
     def _shows_page_of(self, refusal: AnswerFacts) -> bool:
         """Return True if the page, except for the name, has the text of the *refusal* of a name that can't exist."""
-        one, other = ((page.text or "").replace(last_part(page.asked_url), "") for page in (self.answer, refusal))
-        return one == other and self.answer.words.says_other(one)
+        own_text, refusal_text = (
+            (page.text or "").replace(last_part(page.asked_url), "") for page in (self.answer, refusal)
+        )
+        return own_text == refusal_text and self.answer.words.says_other(own_text)
 
     def _reaches(self, control: AnswerFacts) -> bool:
         """Return True if the *control* got its answer where the object did, not from a resolver before it.
 
         A resolver may be a part of its host: ``/ark:/12148/x5`` redirects to ``/item/7``.
         """
-        url, controls_url = self.answer.final_url, control.final_url
-        is_resolvers = self.answer.is_redirected and LABEL.search(controls_url) is not None
-        is_before = is_resolvers and path_of_resolver(url) != path_of_resolver(controls_url)
-        return authority_of(url) == authority_of(controls_url) and not is_before
+        url, control_url = self.answer.final_url, control.final_url
+        is_resolver_answer = self.answer.is_redirected and LABEL.search(control_url) is not None
+        is_before = is_resolver_answer and path_of_resolver(url) != path_of_resolver(control_url)
+        return authority_of(url) == authority_of(control_url) and not is_before
 
     def _is_answered_alike(self, control: AnswerFacts) -> bool:
         """Return True if the control got the same answer, or both pages report an absence in the same sentence.
 
         Two searches of one site with results are alike too, because such a site searches for unknown names.
         """
-        one, other = self.answer, control
-        if same_answer(one, other):
+        if same_answer(self.answer, control):
             return True
         if self.answer.tells_of_object and self.answer.facts.kernel_values != control.facts.kernel_values:
             return False
@@ -164,20 +169,20 @@ class ObjectFacts:
             return False  # an object may be called so
         absence, other_absence = self.answer.words.absence, control.words.absence
         if absence is None and other_absence is None:
-            is_one_place = one.final_url.partition("?")[0] == other.final_url.partition("?")[0]
-            return self.answer.is_search and control.is_search and is_one_place
+            is_same_address = self.answer.final_url.partition("?")[0] == control.final_url.partition("?")[0]
+            return self.answer.is_search and control.is_search and is_same_address
         if absence is None or other_absence is None:
             return False
-        return same_page(absence, other_absence, last_part(one.asked_url), last_part(other.asked_url))
+        return same_page(absence, other_absence, last_part(self.answer.asked_url), last_part(control.asked_url))
 
-    def _is_made_up(self, other: AnswerFacts) -> bool:
-        """Return True if a second control got a page that differs from the first one's as much as the object's."""
+    def _is_made_up(self, second_control: AnswerFacts) -> bool:
+        """Return True if two controls got pages that differ from each other as much as from the object's page."""
         control = self.control
-        if control is None or not same_host(other.asked_url, control.asked_url):
+        if control is None or not same_host(second_control.asked_url, control.asked_url):
             return False
-        if not other.is_success or ObjectFacts(other, control)._is_answered_alike(control):
+        if not second_control.is_success or ObjectFacts(second_control, control)._is_answered_alike(control):
             return False
-        return differs_at_random(self.answer, control, other)
+        return differs_at_random(self.answer, control, second_control)
 
     @cached_property
     def wall(self) -> AnswerFacts | None:
@@ -187,17 +192,20 @@ class ObjectFacts:
         object's answer is a log-in page.
         """
         answer = self.answer
-        wall = wall_before(answer, self.changed_controls)
-        if wall is not None:
-            return wall
+        wall_answer = wall_before(answer, self.changed_controls)
+        if wall_answer is not None:
+            return wall_answer
         if not self.neighbour_count and not answer.asks_to_log_in:
             return None
-        is_told = any(one.is_success or one.outcome in _REFUSED for one in self.changed_controls)
-        return None if is_told else next(iter(self.changed_controls), None)
+        has_usable_answer = any(
+            repeated_control.is_success or repeated_control.outcome in _REFUSED
+            for repeated_control in self.changed_controls
+        )
+        return None if has_usable_answer else next(iter(self.changed_controls), None)
 
     @property
     def is_repeated(self) -> bool:
-        """True if another object has this page, at another address. An app shell is left to scripts."""
+        """True if other objects have this page at other addresses, and it is no app shell."""
         return self.copy_count > 0 and not self.answer.is_left_to_scripts
 
     @property
@@ -208,24 +216,24 @@ class ObjectFacts:
 
     @property
     def notice_among_described(self) -> str | None:
-        """The words of absence on a short page without any description, where the pages of other objects have one."""
+        """The words of absence on a short page without any description, at a host that describes other objects; or None."""
         words = self.answer.words
-        if not self._is_undescribed or len(self.described_arks) < ENOUGH_DESCRIBED:
+        if not self._is_undescribed or len(self.described_arks) < ENOUGH_DESCRIBED_ARKS:
             return None
         return words.known_phrase or quirks().tombstone.first_in(plain(". ".join((words.title, *words.headings))))
 
     @property
     def guessed_withdrawal(self) -> str | None:
-        """The words of withdrawal on a short page without any description: a guess, or about the requested thing."""
+        """The words of a possible withdrawal on a short page without any description, or None."""
         return self.answer.words.guessed_withdrawal(self.own_words) if self._is_undescribed else None
 
     @property
-    def is_told_apart(self) -> bool:
+    def is_refused_for_control(self) -> bool:
         """True if a name that can't exist is refused."""
         return self.reply in (ControlContrast.REFUSED_THERE, ControlContrast.REFUSED_BEFORE)
 
     @property
-    def asks_everybody_to_log_in(self) -> bool:
+    def asks_any_visitor_to_log_in(self) -> bool:
         """True if it is a log-in page, or if a page of few words with a password field is the same for any name."""
         answer = self.answer
         is_form = answer.facts.asks_password and answer.words.is_one_message and not self.signs
@@ -234,13 +242,14 @@ class ObjectFacts:
 
     @cached_property
     def challenge(self) -> str | None:
-        """The name of the robot check that the page is, by its own signs, or because the control has the same title or
-        is sent to the same address on the way.
+        """The name of the robot check in place of the page, or None.
+
+        It is recognized by its own signs, by a title that the control's page has too, or by the address of a detour.
         """
         answer, control = self.answer, self.control
         if answer.challenge or control is None:
             return answer.challenge
-        paths = {one.final_url.partition("?")[0] for one in (answer, control)}
+        paths = {page.final_url.partition("?")[0] for page in (answer, control)}
         if answer.leads_back and control.leads_back and len(paths) == 1:
             return "a page on the way to any object"
         title = answer.challenge_in_title
@@ -250,34 +259,34 @@ class ObjectFacts:
 
     @cached_property
     def unechoed_own_places(self) -> tuple[str, ...]:
-        """The places in which it names its own ARK, except those where the control's page names the control."""
-        places = self.answer.own_places
-        if self.control is None or not places:
-            return places
+        """The locations of the requested ARK on the page, except those where the control's page names the control."""
+        own_locations = self.answer.own_places
+        if self.control is None or not own_locations:
+            return own_locations
         try:
-            echoed = self.control.places_of(Ark.parse(self.control.asked_url))
+            echoed_locations = self.control.places_of(Ark.parse(self.control.asked_url))
         except NotAnArk:
-            echoed = ()
-        return tuple(where for where in places if where not in echoed)
+            echoed_locations = ()
+        return tuple(location for location in own_locations if location not in echoed_locations)
 
     @cached_property
     def declares_itself(self) -> bool:
-        """True if it names its own ARK in a place that identifies a page."""
+        """True if the page has its own ARK where pages identify themselves, such as a canonical link."""
         return declares(self.unechoed_own_places)
 
     @cached_property
     def is_particular(self) -> bool:
-        """True if it identifies itself as its ARK's page, or describes an object, unlike the control's page."""
+        """True if the page identifies itself by its ARK, or describes an object, unlike the control's page."""
         values = self.answer.facts.kernel_values
-        told_to_control = self.control.facts.kernel_values if self.control is not None else {}
-        is_described = self.answer.tells_of_object and values != told_to_control
+        control_values = self.control.facts.kernel_values if self.control is not None else {}
+        is_described = self.answer.tells_of_object and values != control_values
         return self.declares_itself or (is_described and self.reply is not ControlContrast.AT_RANDOM)
 
     # -- error pages
 
     @cached_property
     def signs(self) -> tuple[str, ...]:
-        """The signs, in words, that it is an error page."""
+        """The signs, in words, that the answer is an error page."""
         signs, words = self.answer.signs_of_absence, self.answer.words
         if not signs or self.answer.own_places or self.reply is not ControlContrast.REFUSED_BEFORE:
             return signs
@@ -313,12 +322,12 @@ class ObjectFacts:
 
     @property
     def is_page_of_unknown_host(self) -> bool:
-        """True if the control does not cover the answering host, and it is not the ARK of a site."""
+        """True if no control reached the answering host, and the ARK is not that of a site."""
         answer = self.answer
         if self.is_site:
             return False
-        is_moved = answer.is_redirected or answer.words.is_titled_absent or answer.words.unused_host is not None
-        return is_moved and self.reply in (ControlContrast.REFUSED_BEFORE, ControlContrast.NOTHING)
+        may_be_general = answer.is_redirected or answer.words.is_titled_absent or answer.words.unused_host is not None
+        return may_be_general and self.reply in (ControlContrast.REFUSED_BEFORE, ControlContrast.NOTHING)
 
     @cached_property
     def only_absence(self) -> str | None:
@@ -354,7 +363,7 @@ class ObjectFacts:
         answer, text = self.answer, self.own_words
         is_long, describes = len(text) >= NOTICE_CHARS, answer.is_record or answer.tells_of_object
         withdrawals = tuple(answer.words.withdrawals(text, answer.ark.name, self._control_words))
-        is_repeated = {"title", "text"} <= {withdrawal.place for withdrawal in withdrawals if not withdrawal.is_bare}
+        is_repeated = {"title", "text"} <= {withdrawal.part for withdrawal in withdrawals if not withdrawal.is_bare}
         for withdrawal in withdrawals:
             words = withdrawal.words
             if withdrawal.is_bare and not self._is_confirmed(words):
@@ -365,12 +374,12 @@ class ObjectFacts:
                 continue  # the title of the object
             if withdrawal.names_object:
                 return words
-            is_first = withdrawal.place in ("title", "heading")
+            is_first = withdrawal.part in ("title", "heading")
             if is_long or (describes and not is_first):
                 continue
             if self.reply is ControlContrast.REFUSED_THERE or self._speaks_of_object or is_repeated:
                 return words
-        return None if is_long or describes else self._told_elsewise
+        return None if is_long or describes else self._unanalysed_withdrawal
 
     @cached_property
     def withdrawal_in_heading(self) -> str | None:
@@ -379,34 +388,37 @@ class ObjectFacts:
         The page of an old object, of a standard or of an article with its file may be called so.
         """
         answer = self.answer
-        said = answer.words.withdrawals(self.own_words, answer.ark.name, self._control_words)
-        words = next((withdrawal.words for withdrawal in said if withdrawal.place != "text"), None)
+        withdrawals = answer.words.withdrawals(self.own_words, answer.ark.name, self._control_words)
+        words = next((withdrawal.words for withdrawal in withdrawals if withdrawal.part != "text"), None)
         if words is None or answer.is_record or not answer.words.is_short or OLD_YEAR.search(answer.words.text):
             return None
         return None if self._is_standard(words) or self._is_retraction(words) else words
 
     @property
-    def _told_elsewise(self) -> str | None:
-        """The words of a withdrawal in a language whose sentences are not analysed, on a page about this object."""
+    def _unanalysed_withdrawal(self) -> str | None:
+        """The words of a withdrawal in a language whose sentences are not analysed, on a page about this object; or None."""
         if not self._speaks_of_object:
             return None
         parts = (self.answer.words.title, self.own_words[:OPENING_CHARS])
-        return next(filter(None, (sure_words(quirks().elsewise, part, self._control_words) for part in parts)), None)
+        return next(
+            filter(None, (sure_words(quirks().unanalysed_withdrawals, part, self._control_words) for part in parts)),
+            None,
+        )
 
     def _is_confirmed(self, word: str) -> bool:
-        """Return True if a page reports a withdrawal by more than one *word*, which may be an object's title."""
+        """Return True if the page has words of absence besides *word*, which alone may be an object's title."""
         rest, vocabulary = plain(self.own_words).replace(word, " "), quirks()
-        further = (vocabulary.tombstone, vocabulary.not_found, vocabulary.not_available)
-        return any(phrases.is_in_plain(rest) for phrases in further)
+        further_phrases = (vocabulary.tombstone, vocabulary.not_found, vocabulary.not_available)
+        return any(phrases.is_in_plain(rest) for phrases in further_phrases)
 
     def _is_retraction(self, words: str) -> bool:
         """Return True if *words* report a retracted article whose file is still available."""
         text, vocabulary = plain(self.own_words), quirks()
-        if any(one.is_in_plain(text) for one in (vocabulary.not_available, vocabulary.not_found)):
+        if any(phrases.is_in_plain(text) for phrases in (vocabulary.not_available, vocabulary.not_found)):
             return False
-        files = filter(_FILE.search, _PARTS.split(text))
-        offers_one = any(not speaks_of_withdrawal(part) for part in files)
-        return offers_one and vocabulary.retracted.is_in_plain(words)
+        file_offers = filter(_FILE.search, _PARTS.split(text))
+        offers_file = any(not speaks_of_withdrawal(part) for part in file_offers)
+        return offers_file and vocabulary.retracted.is_in_plain(words)
 
     def _is_standard(self, words: str) -> bool:
         """Return True if *words* report the withdrawal of a standard, not of its record."""
@@ -471,7 +483,7 @@ class ObjectFacts:
     def claim(self) -> str | None:
         """The words by which a not-found page reports that "this" object is withdrawn, or closed in our region, or None."""
         claims = (one.words for one in self._withdrawals() if one.names_object)
-        if words := next(claims, None) or self.regional or self._told_elsewise:
+        if words := next(claims, None) or self.regional or self._unanalysed_withdrawal:
             return words
         is_controls = self.control is not None and self.control.has_json_tombstone
         return "tombstone" if self.answer.has_json_tombstone and not is_controls else None
@@ -534,7 +546,7 @@ class ObjectFacts:
 
 
 def seems_absent(answer: AnswerFacts) -> bool:
-    """Return True if an answer is a success whose page may say that the name is unknown; a control decides later."""
+    """Return True if a success has signs of an error page, and neither names its ARK nor explains an absence."""
     if not answer.is_reached:
         return False
     facts = ObjectFacts(answer)

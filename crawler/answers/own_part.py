@@ -37,9 +37,9 @@ _HIDING = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECAS
 FEW_LETTERS = 40
 #: Maximum number of letters of a hidden message.
 _MESSAGE_LETTERS = 200
-_SITES_PARTS = ("nav", "dialog", "select")
+_SITE_ELEMENTS = ("nav", "dialog", "select")
 #: Roles of the site's parts, unless the page's heading is in them.
-_SITES_ROLES = ("navigation", "banner", "contentinfo", "search", "dialog", "alertdialog", "menu", "menubar")
+_SITE_ROLES = ("navigation", "banner", "contentinfo", "search", "dialog", "alertdialog", "menu", "menubar")
 #: Elements that show something, or that people fill in.
 MEDIA = ("img", "image", "svg", "audio", "video", "canvas", "iframe", "frame", "object", "embed", "form")
 _HEADINGS = ("h1", "h2", "h3")
@@ -65,7 +65,7 @@ class _PageBuilder(LXMLTreeBuilder):
 
     def initialize_soup(self, soup: BeautifulSoup) -> None:
         super().initialize_soup(soup)
-        self._levels = self._left_out = self._pairs = 0
+        self._depth = self._open_omitted_tags = self._pair_count = 0
 
     def prepare_markup(
         self, markup: Any, user_specified_encoding: str | None = None, *_: Any, **__: Any
@@ -82,20 +82,20 @@ class _PageBuilder(LXMLTreeBuilder):
             raise ParserRejectedMarkup("it is not in this charset")
 
     def start(self, tag: Any, *attributes: Any) -> None:
-        if self._left_out or self._levels == _MOST_LEVELS or self._pairs >= _MOST_PAIRS:
-            self._left_out += 1
+        if self._open_omitted_tags or self._depth == _MOST_LEVELS or self._pair_count >= _MOST_PAIRS:
+            self._open_omitted_tags += 1
             self.soup.endData()
         else:
-            self._pairs += self._levels
-            self._levels += 1
+            self._pair_count += self._depth
+            self._depth += 1
             super().start(tag, *attributes)
 
     def end(self, tag: Any) -> None:
-        if self._left_out:
-            self._left_out -= 1
+        if self._open_omitted_tags:
+            self._open_omitted_tags -= 1
             self.soup.endData()
         else:
-            self._levels -= 1
+            self._depth -= 1
             super().end(tag)
 
     def comment(self, text: Any) -> None:
@@ -123,8 +123,8 @@ def remove(tags: Iterable[Page]) -> None:
 
 def is_hidden(tag: Page) -> bool:
     """Return True if an attribute hides an element. A script shows a page that is hidden as a whole."""
-    hides = tag.has_attr("hidden") or _HIDING.search(tag.get("style", "")) is not None
-    return hides and tag.name not in ("html", "body")
+    has_hiding_attribute = tag.has_attr("hidden") or _HIDING.search(tag.get("style", "")) is not None
+    return has_hiding_attribute and tag.name not in ("html", "body")
 
 
 def folded_text(tag: Page) -> str:
@@ -147,40 +147,44 @@ def own_part(page: Page) -> tuple[str, tuple[str, ...]]:
             # A sentence never continues in the next cell.
             cell.insert(0, " | ")
     mains = [tag for tag in page(True) if tag.name == "main" or tag.get("role") == "main"]
-    removed = _remove_sites_parts(page)
-    main = next((tag for tag in mains if _LETTER.search(tag.get_text())), page)
-    parts = [main]
-    if main is not page:
+    removed = _remove_site_parts(page)
+    main_part = next((tag for tag in mains if _LETTER.search(tag.get_text())), page)
+    parts = [main_part]
+    if main_part is not page:
         # A main part may be in a removed part. Its heading may be before it.
-        is_headless = main.h1 is None
-        parts = [tag for tag in page(True) if tag is main or (is_headless and tag.name == "h1")]
+        is_headless = main_part.h1 is None
+        parts = [tag for tag in page(True) if tag is main_part or (is_headless and tag.name == "h1")]
     text = " ".join(filter(None, map(folded_text, parts)))
     if letters_in(text) <= FEW_LETTERS:
         # A page of few words may say in pictures what it is about.
-        pictures = (picture.get("alt", "") for part in parts for picture in part("img"))
-        text = " ".join(filter(None, (*pictures, text)))
+        picture_texts = (picture.get("alt", "") for part in parts for picture in part("img"))
+        text = " ".join(filter(None, (*picture_texts, text)))
     if not _LETTER.search(text):
         # A short hidden part is a message for later, such as "Item not found". A long one may be shown by a script.
-        shown = (tag for tag in removed if letters_in(tag.get_text()) > _MESSAGE_LETTERS or not is_hidden(tag))
-        return " ".join(filter(None, map(folded_text, (page, *shown)))), ()
-    headings = (tag for part in parts for tag in (part, *part.find_all(_HEADINGS)) if tag.name in _HEADINGS)
-    return text, tuple(filter(None, (folded_text(tag)[:HEADING_CHARS] for tag in islice(headings, MOST_HEADINGS))))
+        readable_parts = (tag for tag in removed if letters_in(tag.get_text()) > _MESSAGE_LETTERS or not is_hidden(tag))
+        return " ".join(filter(None, map(folded_text, (page, *readable_parts)))), ()
+    heading_elements = (tag for part in parts for tag in (part, *part.find_all(_HEADINGS)) if tag.name in _HEADINGS)
+    return text, tuple(
+        filter(None, (folded_text(tag)[:HEADING_CHARS] for tag in islice(heading_elements, MOST_HEADINGS)))
+    )
 
 
-def _remove_sites_parts(page: Page) -> list[Page]:
-    """Remove the site's parts and menus, and return them. They do not count in the elements around them."""
+def _remove_site_parts(page: Page) -> list[Page]:
+    """Remove menus, hidden elements and other parts of the site from *page*, and return them in page order."""
     # Elements are known by `id`, because Beautiful Soup compares them by their content.
     counts = [defaultdict[int, int](int) for _ in range(4)]
-    letters, linked, links, headings = counts
+    letters, linked_letters, link_counts, headings = counts
     removed: list[Page] = []
     for tag in reversed(page(True)):
         key = id(tag)
         letters[key] += sum(letters_in(child) for child in tag.contents if isinstance(child, NavigableString))
         headings[key] += tag.name == "h1"
         if tag.name == "a" and tag.get("href"):
-            linked[key], links[key] = letters[key], 1
-        is_menu = tag.name in _BLOCKS and links[key] >= MENU_LINKS and linked[key] >= MENU_SHARE * letters[key]
-        if is_menu or _is_sites_part(tag) or is_hidden(tag) or (_is_head(tag) and not headings[key]):
+            linked_letters[key], link_counts[key] = letters[key], 1
+        is_menu = (
+            tag.name in _BLOCKS and link_counts[key] >= MENU_LINKS and linked_letters[key] >= MENU_SHARE * letters[key]
+        )
+        if is_menu or _is_site_part(tag) or is_hidden(tag) or (_is_page_header(tag) and not headings[key]):
             removed.append(tag)
         else:
             for count in counts:
@@ -191,24 +195,24 @@ def _remove_sites_parts(page: Page) -> list[Page]:
     return removed
 
 
-def _is_sites_part(tag: Page) -> bool:
-    return tag.name in _SITES_PARTS or (tag.name == "footer" and tag.find_parent("article") is None)
+def _is_site_part(tag: Page) -> bool:
+    return tag.name in _SITE_ELEMENTS or (tag.name == "footer" and tag.find_parent("article") is None)
 
 
-def _is_head(tag: Page) -> bool:
-    return tag.get("role") in _SITES_ROLES or (tag.name == "header" and tag.find_parent("article") is None)
+def _is_page_header(tag: Page) -> bool:
+    return tag.get("role") in _SITE_ROLES or (tag.name == "header" and tag.find_parent("article") is None)
 
 
 def is_all_of_site(page: Page) -> bool:
-    """Return True if a page has words or media, and all of them are in the site's parts.
+    """Return True if a page has words or media, and all of these are in the site's parts.
 
     >>> [is_all_of_site(parse_page(markup, None)) for markup in (b"<nav>Maps", b"<nav>Maps</nav><p><img src=7.jpg>")]
     [True, False]
     """
     tags = page(True)
-    sites_parts = {id(tag) for tag in tags if _is_sites_part(tag) or (_is_head(tag) and tag.h1 is None)}
-    shown = [tag for tag in tags if tag.name != "title" and (tag.name in MEDIA or _has_words(tag))]
-    return bool(shown) and all(any(id(part) in sites_parts for part in (tag, *tag.parents)) for tag in shown)
+    site_part_ids = {id(tag) for tag in tags if _is_site_part(tag) or (_is_page_header(tag) and tag.h1 is None)}
+    contents = [tag for tag in tags if tag.name != "title" and (tag.name in MEDIA or _has_words(tag))]
+    return bool(contents) and all(any(id(part) in site_part_ids for part in (tag, *tag.parents)) for tag in contents)
 
 
 def _has_words(tag: Page) -> bool:

@@ -25,11 +25,11 @@ from extractors.model.urls import split_url
 #: The number of names that make an unregistered shoulder; fewer with the same beginning may be chance.
 ENOUGH_NAMES = 3
 #: The number of invented characters that make it all but impossible that a name exists by chance,
-_INVENTED = 10
+_INVENTED_CHARS = 10
 #: and the number if a wrong check character rules it out.
-_INVENTED_CHECKED = 4
+_INVENTED_CHARS_CHECKED = 4
 #: The addition to a seed that gives other names.
-_SECOND = " other"
+_SECOND_SEED = " other"
 _CONSONANTS = "".join(letter for letter in BETANUMERIC if letter.isalpha())
 _HEXADECIMAL_LETTERS = "abcdef"
 _HEXADECIMAL = re.compile(r"[0-9a-f-]{16,}\Z")
@@ -57,7 +57,7 @@ class Shoulders:
 
     registry: Registry
     shared: frozenset[tuple[str, str]] = field(default_factory=frozenset)
-    """NAAN and shoulder of those that several of the ARKs have."""
+    """NAAN and shoulder of the shoulders that several of the ARKs have."""
 
     @classmethod
     def among(cls, arks: Iterable[Ark], registry: Registry) -> Shoulders:
@@ -87,7 +87,7 @@ class Shoulders:
 
 
 def resolver_or_host(url: str) -> str:
-    """Return the resolver in a request URL; without a label, scheme and host.
+    """Return a request URL up to its label; if it has none, its scheme and host.
 
     >>> resolver_or_host("https://n2t.net/r/ark:/12148/btv1b84"), resolver_or_host("https://example.org/b/06l?v=1")
     ('https://n2t.net/r/', 'https://example.org/')
@@ -111,43 +111,45 @@ def control_ark(ark: Ark, resolver: str, *, is_second: bool = False) -> Ark:
     (True, 'btv1', True)
     """
     prefix = _PREFIX.match(ark.name)
-    kept = (ark.shoulder or (prefix[0] if prefix else "")) if ark.shoulder != ark.name else ""
+    kept_prefix = (ark.shoulder or (prefix[0] if prefix else "")) if ark.shoulder != ark.name else ""
     is_checked = KNOWN_ZONES.check(ark) in (CheckCharacter.PASSES, CheckCharacter.FAILS)
-    least = _INVENTED_CHECKED if is_checked else _INVENTED
-    shape = _extend(ark.name[len(kept) :], least)
-    seed = hashlib.sha256(f"{resolver} {ark.naan} {kept} {len(shape)}{_SECOND * is_second}".encode()).digest()
+    least_length = _INVENTED_CHARS_CHECKED if is_checked else _INVENTED_CHARS
+    shape = _extend(ark.name[len(kept_prefix) :], least_length)
+    seed = hashlib.sha256(
+        f"{resolver} {ark.naan} {kept_prefix} {len(shape)}{_SECOND_SEED * is_second}".encode()
+    ).digest()
     letters = _HEXADECIMAL_LETTERS if _HEXADECIMAL.match(ark.name) else _CONSONANTS
-    name = kept + _with_other_characters(shape, letters, _octets(seed))
+    name = kept_prefix + _with_other_characters(shape, letters, _octets_from(seed))
     invented = Ark(ark.naan, name)
     if KNOWN_ZONES.check(invented) is CheckCharacter.PASSES:
         return Ark(ark.naan, name[:-1] + ("b" if name[-1] != "b" else "c"))
     return invented
 
 
-def _octets(seed: bytes) -> Iterator[int]:
+def _octets_from(seed: bytes) -> Iterator[int]:
     while True:
         yield from seed
         seed = hashlib.sha256(seed).digest()
 
 
-def _extend(shape: str, least: int) -> str:
-    """Return *shape* with its last character, or ``x``, repeated until it has *least* letters and digits.
+def _extend(shape: str, least_length: int) -> str:
+    """Return *shape* with its last character, or ``x``, repeated until it has *least_length* letters and digits.
 
     A shape without any letter or digit is dropped.
     """
-    last = shape[-1:] if shape[-1:].isalnum() else "x"
-    own = sum(map(str.isalnum, shape))
-    return (shape if own else "") + last * max(0, least - own)
+    last_character = shape[-1:] if shape[-1:].isalnum() else "x"
+    own_length = sum(map(str.isalnum, shape))
+    return (shape if own_length else "") + last_character * max(0, least_length - own_length)
 
 
 def _with_other_characters(shape: str, letters: str, octets: Iterator[int]) -> str:
     """Return *shape* with another digit for each digit and one of *letters* for each letter, chosen by *octets*."""
-    made = ""
+    replaced = ""
     for character, octet in zip(shape, octets, strict=False):
         alphabet = (digits if character.isdigit() else letters).replace(character.lower(), "")
         replacement = alphabet[octet % len(alphabet)] if character.isalnum() else character
-        made += replacement.upper() if character.isupper() else replacement
-    return made
+        replaced += replacement.upper() if character.isupper() else replacement
+    return replaced
 
 
 def control_url(url: str, ark: Ark, registry: Registry, *, is_second: bool = False) -> str | None:
@@ -182,11 +184,11 @@ def landing_pattern(url: str, *, every: bool = False) -> str:
     >>> landing_pattern("https://library.example/item/7/page/n1?langue=fr", every=True)
     'https://library.example/item/*/page/*?langue=*'
     """
-    return _with_names(url, lambda name: "*", every=every)
+    return _with_changed_names(url, lambda name: "*", every=every)
 
 
 def landing_control(url: str, *, is_second: bool = False, every: bool = False) -> str:
-    """Return the URL of a thing that can't exist at the landing host of *url*, or with *is_second* of another one.
+    """Return the URL of a thing that can't exist at the host of *url*; with *is_second* that of a second thing.
 
     The last segment of the path is changed, or the values of the query, and all segments that are numbers. Many sites
     find a thing by its number and ignore the title after it. Others ignore what is changed, such as a page or a
@@ -195,20 +197,22 @@ def landing_control(url: str, *, is_second: bool = False, every: bool = False) -
     >>> landing_control("https://library.example/item/7.html").startswith("https://library.example/item/")
     True
     """
-    octets = _octets(hashlib.sha256(f"{landing_pattern(url, every=every)}{_SECOND * is_second}".encode()).digest())
+    octets = _octets_from(
+        hashlib.sha256(f"{landing_pattern(url, every=every)}{_SECOND_SEED * is_second}".encode()).digest()
+    )
 
     def invent(name: str) -> str:
-        head, slash, last = unquote(name).rpartition("/")
-        extension = _EXTENSION.search(last)
-        stem = last[: extension.start()] if extension else last
+        leading_part, slash, last_segment = unquote(name).rpartition("/")
+        extension = _EXTENSION.search(last_segment)
+        stem = last_segment[: extension.start()] if extension else last_segment
         letters = _HEXADECIMAL_LETTERS if _HEXADECIMAL.match(stem) else _CONSONANTS
-        made = _with_other_characters(_extend(stem, _INVENTED), letters, octets)
-        return quote(head + slash + made + (extension[0] if extension else ""), safe="/:@,;+~")
+        new_name = _with_other_characters(_extend(stem, _INVENTED_CHARS), letters, octets)
+        return quote(leading_part + slash + new_name + (extension[0] if extension else ""), safe="/:@,;+~")
 
-    return _with_names(url, invent, every=every)
+    return _with_changed_names(url, invent, every=every)
 
 
-def _with_names(url: str, change: Callable[[str], str], *, every: bool) -> str:
+def _with_changed_names(url: str, change: Callable[[str], str], *, every: bool) -> str:
     """Return *url* with *change* applied to each part that may identify one thing."""
     label = LABEL.search(url)
     if label is not None:
@@ -218,35 +222,42 @@ def _with_names(url: str, change: Callable[[str], str], *, every: bool) -> str:
     parts = split_url(url)
     segments = (parts.path.rstrip("/") or "/").split("/")
     fields = [field.rpartition("=") for field in parts.query.split("&") if field]
-    naming = [
-        at
-        for at, field in enumerate(fields)
+    naming_indices = [
+        index
+        for index, field in enumerate(fields)
         if not (PRESENTATION_NAME.fullmatch(field[0]) or CAMPAIGN_PARAMETER.fullmatch("".join(field)))
     ]
-    named = {at for at in naming if every or any(map(str.isdigit, fields[at][2]))} or set(naming[-1:])
-    last = len(segments) - 1
+    replaced = {index for index in naming_indices if every or any(map(str.isdigit, fields[index][2]))} or set(
+        naming_indices[-1:]
+    )
+    last_index = len(segments) - 1
     is_numbered = any(map(str.isdigit, unquote(parts.path)))
-    path = [
+    new_segments = [
         change(segment)
         if _NUMBERED.match(segment)
-        or (at == last and not naming)
-        or (every and _may_name(segment, is_first=at == 1 and is_numbered))
+        or (index == last_index and not naming_indices)
+        or (every and _may_identify(segment, is_first=index == 1 and is_numbered))
         else segment
-        for at, segment in enumerate(segments)
+        for index, segment in enumerate(segments)
     ]
 
     def change_value(value: str) -> str:
         # An address within the query is that of a manifest or a file.
-        return _with_names(unquote(value), change, every=True) if every and "/" in unquote(value) else change(value)
+        return (
+            _with_changed_names(unquote(value), change, every=True)
+            if every and "/" in unquote(value)
+            else change(value)
+        )
 
-    query = [
-        f"{key}{sign}{change_value(value) if at in named else value}" for at, (key, sign, value) in enumerate(fields)
+    new_fields = [
+        f"{key}{sign}{change_value(value) if index in replaced else value}"
+        for index, (key, sign, value) in enumerate(fields)
     ]
     slash = "/" if parts.path.endswith("/") and len(parts.path) > 1 else ""
-    return urlunsplit((parts.scheme, parts.netloc, "/".join(path) + slash, "&".join(query), ""))
+    return urlunsplit((parts.scheme, parts.netloc, "/".join(new_segments) + slash, "&".join(new_fields), ""))
 
 
-def _may_name(segment: str, *, is_first: bool) -> bool:
+def _may_identify(segment: str, *, is_first: bool) -> bool:
     """Return True if a segment of a path may identify one thing.
 
     Languages, programs (``show.php``), words of routes and a first segment that is a word do not.

@@ -31,7 +31,7 @@ _FEW_SENTENCES = 300
 TITLE_PARTS = re.compile(
     r"\s[|:\N{EN DASH}\N{EM DASH}\N{MIDDLE DOT}\N{BULLET}\N{SINGLE RIGHT-POINTING ANGLE QUOTATION MARK}-]\s"
 )
-_STATUS = re.compile(r"\A\W*(?:(?:http\s)?(?:error|status|fehler|erreur)\W*)?(?:[45]\d\d)?\W*")
+_STATUS_PREFIX = re.compile(r"\A\W*(?:(?:http\s)?(?:error|status|fehler|erreur)\W*)?(?:[45]\d\d)?\W*")
 #: The text that may come between the parts of a phrase.
 _GAP = r"\b[^.!?;]{1,30}?"
 
@@ -62,15 +62,15 @@ class Phrases:
 
     @classmethod
     def from_texts(cls, phrases: Iterable[str]) -> Phrases:
-        """Return an object that finds *phrases*, at the beginning of a word in scripts with spaces between words."""
+        """Return an object that finds *phrases*; in scripts with spaces between words, only at the beginning of a word."""
         return cls(tuple(sorted(map(bare, phrases), key=len, reverse=True)))
 
     @cached_property
     def _pattern(self) -> re.Pattern[str]:
-        return _any_of(self.phrases)
+        return _pattern_of(self.phrases)
 
     def match(self, text: str) -> PhraseMatch | None:
-        """Return the phrase that *text* begins with."""
+        """Return the phrase that *text* begins with, or None."""
         plain_text = plain(text)
         bare_text = bare(plain_text)
         match = self._pattern.match(bare_text)
@@ -87,7 +87,7 @@ class Phrases:
             yield PhraseMatch(text[match.start() : match.end()], match.start(), match.end())
 
     def first_in(self, text: str) -> str | None:
-        """Return the words of the first phrase in a *text* in plain form."""
+        """Return the words of the first phrase in a *text* in plain form, or None."""
         return next((phrase.words for phrase in self.in_plain(text)), None)
 
     def removed_from(self, text: str) -> str:
@@ -99,36 +99,36 @@ class Phrases:
         return self._pattern.search(bare(text)) is not None
 
 
-def _any_of(phrases: Iterable[str]) -> re.Pattern[str]:
-    """Return a pattern that finds any of *phrases*; of several at one position it finds the first."""
+def _pattern_of(phrases: Iterable[str]) -> re.Pattern[str]:
+    """Return a pattern for any of *phrases*; of several phrases at one position the first matches."""
     parted: list[Sequence[str]] = []
     unparted: list[Sequence[str]] = []
     for phrase in phrases:
-        first, *others = phrase.split(" ... ")
-        steps = [*first, *(step for part in others for step in (_GAP, *part))]
-        (parted if phrase[0].islower() or phrase[0].isdigit() else unparted).append(steps)
-    beginning = [rf"(?<![^\W_]){_tree(parted)}"] if parted else []
-    return re.compile("|".join([*beginning, *([_tree(unparted)] if unparted else [])]) or r"(?!)")
+        first_part, *later_parts = phrase.split(" ... ")
+        characters = [*first_part, *(step for part in later_parts for step in (_GAP, *part))]
+        (parted if phrase[0].islower() or phrase[0].isdigit() else unparted).append(characters)
+    beginning = [rf"(?<![^\W_]){_prefix_pattern(parted)}"] if parted else []
+    return re.compile("|".join([*beginning, *([_prefix_pattern(unparted)] if unparted else [])]) or r"(?!)")
 
 
-def _tree(phrases: Sequence[Sequence[str]]) -> str:
+def _prefix_pattern(phrases: Sequence[Sequence[str]]) -> str:
     """Return the alternation of *phrases*, given in characters and gaps, with common beginnings written once.
 
     The order changes only between phrases that continue with different characters, so each match stays the same.
     """
     if len(phrases) == 1:
         return "".join(step if step == _GAP else re.escape(step) for step in phrases[0])
-    ways: list[str] = []
+    alternatives: list[str] = []
     by_first: dict[str, list[Sequence[str]]] = {}
     for phrase in [*phrases, None]:
         if phrase and phrase[0] != _GAP:
             by_first.setdefault(phrase[0], []).append(phrase[1:])
             continue
-        ways += [re.escape(first) + _tree(rest) for first, rest in by_first.items()]
+        alternatives += [re.escape(first) + _prefix_pattern(continuations) for first, continuations in by_first.items()]
         by_first.clear()
         if phrase is not None:
-            ways.append(_GAP + _tree([phrase[1:]]) if phrase else "")
-    return ways[0] if len(ways) == 1 else f"(?:{'|'.join(ways)})"
+            alternatives.append(_GAP + _prefix_pattern([phrase[1:]]) if phrase else "")
+    return alternatives[0] if len(alternatives) == 1 else f"(?:{'|'.join(alternatives)})"
 
 
 def _phrases(section: Mapping[str, Any] | Iterable[str]) -> Phrases:
@@ -149,7 +149,7 @@ class _Section(BaseModel):
 
 
 class Challenge(_Section):
-    """The signs of a page that programs get instead of the answer."""
+    """The signs of a robot check; a single sign in the right part of the answer is enough."""
 
     name: str
     header: tuple[str, ...] = ()
@@ -217,7 +217,7 @@ class RequestWords(_Section):
 
 
 class Standards(_Section):
-    """Words of standards, which are withdrawn when others replace them: their record stays."""
+    """Words by which the withdrawal of a standard, whose record stays, is recognized."""
 
     body: tuple[str, ...]
     """Abbreviations of organizations, before the number of a standard."""
@@ -256,8 +256,8 @@ class Addresses(_Section):
     @cached_property
     def absent_parameter(self) -> re.Pattern[str]:
         """A pattern for the query of an error page."""
-        ways = rf"{_alternation(self.absent_query)}|(?:{_alternation(self.fault)})=[^&]*"
-        return re.compile(rf"(?:\A|[&=])(?:{ways})(?:&|\Z)", re.IGNORECASE)
+        alternatives = rf"{_alternation(self.absent_query)}|(?:{_alternation(self.fault)})=[^&]*"
+        return re.compile(rf"(?:\A|[&=])(?:{alternatives})(?:&|\Z)", re.IGNORECASE)
 
     @cached_property
     def search_path(self) -> re.Pattern[str]:
@@ -290,7 +290,7 @@ class LogIn(_Section):
 
     @cached_property
     def paths(self) -> re.Pattern[str]:
-        """A pattern for parts of its address, in lower case."""
+        """A pattern for the path of a log-in page, in lower case."""
         return re.compile("(?:" + "|".join(map(re.escape, self.path)) + ")(?![a-z])")
 
 
@@ -433,7 +433,7 @@ class Quirks(_Section):
 
     @cached_property
     def question_of_label(self) -> Mapping[str, str]:
-        """The kernel's name for the question of each label of a descriptive page, in lower case."""
+        """The question (``who``, …, ``commitment``) by label of a descriptive page, in lower case."""
         return {label: question for question, labels in self.labels.items() for label in labels}
 
     @cached_property
@@ -442,7 +442,7 @@ class Quirks(_Section):
         return frozenset(word for label in self.question_of_label for word in _LETTERS.findall(label))
 
     def question_of(self, label: str) -> str | None:
-        """Return the kernel's name for the question of a *label* in plain form, or None."""
+        """Return the question (``who``, …, ``commitment``) of a *label* in plain form, or None."""
         return self.question_of_label.get(label) or ("commitment" if self.promise.is_label(label) else None)
 
     @cached_property
@@ -453,11 +453,11 @@ class Quirks(_Section):
     @cached_property
     def saying(self) -> Phrases:
         """Words around the words of absence: auxiliary verbs, "this", "the"."""
-        around = (word for key in ("aux", "this", "the", "noun") for word in self.withdrawal[key])
-        return Phrases.from_texts((*self.this_object.saying.phrases, *around))
+        further_words = (word for key in ("aux", "this", "the", "noun") for word in self.withdrawal[key])
+        return Phrases.from_texts((*self.this_object.saying.phrases, *further_words))
 
     @cached_property
-    def elsewise(self) -> Phrases:
+    def unanalysed_withdrawals(self) -> Phrases:
         """Words of withdrawal that `crawler.answers.withdrawals` can't analyse, for lack of a grammar."""
         gone = [bare(part) for parts in self.withdrawal["gone"].values() for part in parts]
         return Phrases.from_texts(
@@ -472,16 +472,16 @@ class Quirks(_Section):
 
     def challenge_in_headers(self, headers: Mapping[str, str]) -> str | None:
         """Return the name of the challenge in the headers of a hop, or None."""
-        values = {name.lower(): value.lower() for name, value in headers.items()}
+        values = {header_name.lower(): value.lower() for header_name, value in headers.items()}
         for challenge in self.challenge:
             for header in challenge.header:
-                name, _, part = header.lower().partition(":")
-                if name in values and part.strip() in values[name]:
+                header_name, _, value_part = header.lower().partition(":")
+                if header_name in values and value_part.strip() in values[header_name]:
                     return challenge.name
         return None
 
     def challenge_in_page(self, markup: str, title: str | None, text: str, unshown: str = "") -> str | None:
-        """Return the name of the challenge that a page is, by its source or, on a short page, title and text.
+        """Return the name of the robot check on a short page, by its source (*markup*), title and text, or None.
 
         Some checks have their words in *unshown* text, for scripts or for browsers without them.
 
@@ -494,8 +494,8 @@ class Quirks(_Section):
             return None
         source, heading, words = markup.lower(), plain(title or ""), plain(text)
         for challenge in self.challenge:
-            signs = challenge.markup if words else challenge.markup + challenge.blank
-            if any(part in source for part in signs):
+            source_parts = challenge.markup if words else challenge.markup + challenge.blank
+            if any(part in source for part in source_parts):
                 return challenge.name
         body = words.replace(heading, " ") if heading else words
         by_title = self.challenge_in_title(heading)
@@ -504,21 +504,23 @@ class Quirks(_Section):
         # The text of the page may be about such widgets.
         is_checked = any(source.count(part) > words.count(part) for part in self.check.widget)
         # Pages about objects have a number: a year, a shelf mark, an extent.
-        is_notice = _letters(words) <= _FEW_SENTENCES and not any(map(str.isdigit, words))
+        is_notice = _letter_count(words) <= _FEW_SENTENCES and not any(map(str.isdigit, words))
         for challenge in self.challenge:
-            said = [part for part in challenge.text if part in words and part not in heading]
-            if said and (by_title or is_checked or is_notice or self._says_no_more(words, said[0])):
+            challenge_phrases = [part for part in challenge.text if part in words and part not in heading]
+            if challenge_phrases and (
+                by_title or is_checked or is_notice or self._says_no_more(words, challenge_phrases[0])
+            ):
                 return challenge.name
         is_refusal = self.check.refusing.is_in_plain(plain(f"{body} {unshown}"))
-        is_script = "<script" in source and is_refusal and _letters(body) <= _FEW_SENTENCES
+        is_script = "<script" in source and is_refusal and _letter_count(body) <= _FEW_SENTENCES
         is_puzzle = (is_checked or is_script) and self.check.is_about_people(plain(f"{heading} {words} {unshown}"))
         return "a puzzle for people" if is_puzzle else None
 
     def speaks_of_check(self, text: str) -> bool:
-        """Return True if a text is almost empty, or about a check, permissions, browsers or programs."""
+        """Return True if a text is almost empty, or has words about a check, permissions, browsers or programs."""
         words = plain(text)
-        is_said = any(part in words for challenge in self.challenge for part in challenge.text)
-        return is_said or self._says_no_more(words, "")
+        has_challenge_phrase = any(part in words for challenge in self.challenge for part in challenge.text)
+        return has_challenge_phrase or self._says_no_more(words, "")
 
     def challenge_in_title(self, title: str) -> str | None:
         """Return the name of the challenge whose title is a whole part of *title*, except a status and "error".
@@ -530,20 +532,20 @@ class Quirks(_Section):
         """
         parts = [plain(title), *TITLE_PARTS.split(plain(title))]
         for challenge in self.challenge:
-            if any(_is_all(part, phrase) for part in parts for phrase in challenge.title):
+            if any(_is_whole_part(part, phrase) for part in parts for phrase in challenge.title):
                 return challenge.name
         return None
 
-    def _says_no_more(self, body: str, said: str) -> bool:
+    def _says_no_more(self, body: str, phrase: str) -> bool:
         """Return True if the rest of a text is almost empty, or about permissions, browsers or programs."""
-        rest = body.replace(said, " ") if said else body
-        is_all = _letters(rest) <= _FEW_LETTERS
-        return is_all or self.check.refusing.is_in_plain(rest) or self.check.is_about_people(rest)
+        rest = body.replace(phrase, " ") if phrase else body
+        is_almost_empty = _letter_count(rest) <= _FEW_LETTERS
+        return is_almost_empty or self.check.refusing.is_in_plain(rest) or self.check.is_about_people(rest)
 
     def host_reason(self, host: str, status: int) -> str | None:
-        """Return the known meaning of a status at a host, or None."""
-        known = (quirk.reason for quirk in self.host if quirk.host == host and status in quirk.status)
-        return next(known, None)
+        """Return the special reason for *status* at *host* by ``quirks.toml``, or None."""
+        reasons = (quirk.reason for quirk in self.host if quirk.host == host and status in quirk.status)
+        return next(reasons, None)
 
 
 @cache
@@ -575,7 +577,7 @@ _LETTERS = re.compile(r"[^\W\d_]+")
 
 
 def is_unfilled(value: str) -> bool:
-    """Return True if a text is nothing but variables of a template, or its words for a value: "Insert title here".
+    """Return True if a text consists of variables of a template, or of its words for a value: "Insert title here".
 
     >>> [is_unfilled(text) for text in ("%(title)s", "<?php echo $title; ?>", "{{ last }}, {{ first }}", "<title>")]
     [True, True, True, True]
@@ -584,14 +586,14 @@ def is_unfilled(value: str) -> bool:
     >>> [is_unfilled(text) for text in ("TITLE_HERE", "Insert the author's name", "dc.date", "Your Name", "Here lies")]
     [True, True, True, False, False]
     """
-    rest = _VARIABLE.sub("", value)
-    if rest != value:
-        return not any(map(str.isalnum, rest))
+    remainder = _VARIABLE.sub("", value)
+    if remainder != value:
+        return not any(map(str.isalnum, remainder))
     return _is_template_text(plain(value))
 
 
 def _is_template_text(text: str) -> bool:
-    """Return True if a text in plain form has a sign of a template, the label of a value, and else only its filler.
+    """Return True if a text in plain form has a template's sign, the label of a value, and otherwise only filler.
 
     A label between marks, such as ``__TITLE__``, has such a sign.
     """
@@ -602,8 +604,8 @@ def _is_template_text(text: str) -> bool:
     if text.startswith(_MARKS) and bare_text in quirks().question_of_label:
         return True
     words = set(_LETTERS.findall(text.replace("'s", "")))
-    rest = words - template.sign
-    return rest != words and not rest.isdisjoint(labels) and rest <= template.filler | labels
+    further_words = words - template.sign
+    return further_words != words and not further_words.isdisjoint(labels) and further_words <= template.filler | labels
 
 
 def without_marks(text: str) -> str:
@@ -641,7 +643,7 @@ def plain(text: str) -> str:
 
 
 class _Bare(dict[int, str]):
-    """Letters without the accents that many people omit, one for one. Marks of Indic scripts stay."""
+    """A map from letters (code points) to letters without accents. Marks of Indic scripts stay."""
 
     def __missing__(self, letter: int) -> str:
         parts = unicodedata.normalize("NFD", chr(letter))
@@ -660,16 +662,16 @@ def bare(text: str) -> str:
     return text if text.isascii() else text.translate(_BARE)
 
 
-def _letters(text: str) -> int:
+def _letter_count(text: str) -> int:
     return sum(map(str.isalpha, text))
 
 
-def _is_all(part: str, phrase: str) -> bool:
-    """Return True if a part of a title is just a *phrase*, with an optional status before it and a mark after it."""
-    rest = part[_STATUS.match(part).end() :] if not part.startswith(phrase) else part  # type: ignore[union-attr]
-    if not rest.startswith(phrase):
+def _is_whole_part(part: str, phrase: str) -> bool:
+    """Return True if *part* is only *phrase*, with an optional status before and punctuation after the phrase."""
+    without_status = part[_STATUS_PREFIX.match(part).end() :] if not part.startswith(phrase) else part  # type: ignore[union-attr]
+    if not without_status.startswith(phrase):
         return False
-    ending = rest[len(phrase) :]
+    ending = without_status[len(phrase) :]
     return not any(map(str.isalnum, ending))
 
 
@@ -685,8 +687,8 @@ def absent_address(url: str) -> str | None:
     >>> absent_address("https://library.example/page-not-found"), absent_address("https://library.example/item/404x")
     ('/page-not-found', None)
     """
-    parts, words = split_url(url), quirks().address
-    if words.absent_path.search(parts.path) or words.absent_parameter.search(parts.query):
+    parts, patterns = split_url(url), quirks().address
+    if patterns.absent_path.search(parts.path) or patterns.absent_parameter.search(parts.query):
         return parts.path + ("?" + parts.query if parts.query else "")
     return None
 
@@ -724,14 +726,14 @@ def is_sent_away(urls: Sequence[str], name: str) -> bool:
     >>> is_sent_away(["https://library.example/ark:/12148/x5", "https://library.example/index.php?id=7"], "x5")
     False
     """
-    *before, last = map(split_url, urls)
-    root_path, path = quirks().address.root_path, last.path.rstrip("/")
+    *previous_urls, last_url = map(split_url, urls)
+    root_pattern, path = quirks().address.root_path, last_url.path.rstrip("/")
     is_search_form = any(part.end() == len(path) for part in quirks().address.search_path.finditer(path))
-    is_general = is_search_form or root_path.match(last.path) is not None
-    may_name_object = "=" in last.query or any(map(str.isdigit, last.query))
-    if not is_general or may_name_object or last.fragment or name in unquote(last.path):
+    is_general = is_search_form or root_pattern.match(last_url.path) is not None
+    may_name_object = "=" in last_url.query or any(map(str.isdigit, last_url.query))
+    if not is_general or may_name_object or last_url.fragment or name in unquote(last_url.path):
         return False
-    return any(parts.hostname == last.hostname and not root_path.match(parts.path) for parts in before)
+    return any(parts.hostname == last_url.hostname and not root_pattern.match(parts.path) for parts in previous_urls)
 
 
 def leads_back(urls: Sequence[str]) -> bool:
@@ -742,9 +744,9 @@ def leads_back(urls: Sequence[str]) -> bool:
     >>> leads_back(["https://library.example/ark:/12148/x5", "https://library.example/viewer?ark=ark:/12148/x5"])
     False
     """
-    before, last = map(split_url, urls[-2:])
-    values = (split_url(value).path for key, value in parse_qsl(last.query) if key.lower() in quirks().check.back)
-    return before.hostname == last.hostname and before.path.rstrip("/") in {
+    previous_url, last_url = map(split_url, urls[-2:])
+    values = (split_url(value).path for key, value in parse_qsl(last_url.query) if key.lower() in quirks().check.back)
+    return previous_url.hostname == last_url.hostname and previous_url.path.rstrip("/") in {
         unquote(value).rstrip("/") for value in values
     }
 
@@ -761,7 +763,7 @@ def is_log_in(url: str) -> bool:
 
 
 def is_visitor_counter(url: str) -> bool:
-    """Return True if a URL, or a reference, belongs to a host that counts the visitors of others.
+    """Return True if a URL, absolute or relative, is at a host that counts the visitors of other sites.
 
     >>> is_visitor_counter("//www.google-analytics.com/analytics.js"), is_visitor_counter("/app.js")
     (True, False)

@@ -30,28 +30,30 @@ class StandIn:
 
 def stand_in_by_headers(headers: Mapping[str, str]) -> StandIn | None:
     """Return the robot check that the *headers* of an answer name, or None."""
-    challenge = quirks().challenge_in_headers(headers)
-    return _robot_check(challenge) if challenge else None
+    check_name = quirks().challenge_in_headers(headers)
+    return _robot_check(check_name) if check_name else None
 
 
-def stand_in(title: str, links: int, body: bytes) -> StandIn | None:
-    """Return what a page is in place of the document, or None: by its title, its number of links, and its source.
+def stand_in(title: str, link_count: int, body: bytes) -> StandIn | None:
+    """Return the robot check, log-in or pause that a page shows in place of a document, or None.
+
+    A page with many links, or a source (*body*) of more than 64 KiB, is none.
 
     >>> stand_in("Making sure you're not a bot!", 0, b"<title>Making sure you're not a bot!</title>Loading...").reason
     'the answer is a robot check: Anubis'
     >>> stand_in("Maps of Lyon", 0, b"<title>Maps of Lyon</title>Three hundred maps, 1784 to 1910") is None
     True
     """
-    if len(body) > _MOST_BYTES or links > _MOST_LINKS:
+    if len(body) > _MOST_BYTES or link_count > _MOST_LINKS:
         return None
     source = body.decode("utf-8", "replace")
-    whole = " ".join([*title.split(), *unescape(_NOT_SHOWN.sub(" ", source)).split()])
-    if len(whole) >= NOTICE_CHARS:
+    page_text = " ".join([*title.split(), *unescape(_NOT_SHOWN.sub(" ", source)).split()])
+    if len(page_text) >= NOTICE_CHARS:
         return None
-    challenge = quirks().challenge_in_page(source, title, whole)
-    if challenge:
-        return _robot_check(challenge)
-    words = PageWords(title, whole)
+    check_name = quirks().challenge_in_page(source, title, page_text)
+    if check_name:
+        return _robot_check(check_name)
+    words = PageWords(title, page_text)
     if words.is_titled_log_in and _PASSWORD.search(body):
         return StandIn(ObjectOutcome.BLOCKED, "the answer asks to log in")
     if fault := words.temporary_fault:

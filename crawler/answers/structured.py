@@ -33,12 +33,12 @@ if TYPE_CHECKING:
 #: Maximum number of characters of YAML that are parsed: the parser is slow, and a description is short.
 YAML_LIMIT = 2**16
 #: Maximum number of descriptions in a list that are searched for the requested one.
-_MOST_LISTED = 200
+_MOST_DESCRIPTIONS = 200
 _SEGMENT = re.compile(r"erc(?:-[a-z]+)?", re.IGNORECASE)
 _DOTTED = re.compile(r"(?P<segment>erc(?:-[a-z]+)?)[.](?P<label>[\w/]+)", re.IGNORECASE)
 #: JSON as the argument of a function (JSONP), or after a guard against that. The pattern never backtracks over white
 #: space, because a megabyte of it would take hours.
-_CALL = re.compile(
+_JSONP = re.compile(
     r"\s*+(?:[)\]}',;\s]*+|(?:/\*\*/\s*+)?[\w.$]{1,80}+\s*+\()(?P<json>[{\[].*[}\]])\s*+\)?\s*+;?\s*+\Z", re.DOTALL
 )
 #: Shorter ASCII words are common keys: ``data``, ``was``.
@@ -54,13 +54,13 @@ def _structures() -> Mapping[str, Any]:
 
 
 def vocabulary(name: str) -> Any:
-    """Return a list of words, or a table, of ``structures.toml``."""
+    """Return the list or table *name* of ``structures.toml``."""
     return _structures()[name]
 
 
 @cache
 def kernel_keys() -> Mapping[str, str]:
-    """Return the question that each descriptive key answers, the first key of a question before others."""
+    """Return the question (``who``, …) by the descriptive key that answers it, in order of preference."""
     return {key: question for question, keys in vocabulary("kernel").items() for key in keys}
 
 
@@ -72,25 +72,25 @@ def from_json(text: str, ark: Ark | None = None) -> Record | None:
     >>> from_json('{"error": "no such ARK"}')
     {'error': {'error': 'no such ARK'}}
     """
-    called = _CALL.match(text)
+    call = _JSONP.match(text)
     try:
-        return record_of(_own(json.loads(called["json"] if called else text), ark), "json")
+        return record_of(_member_about(json.loads(call["json"] if call else text), ark), "json")
     except (ValueError, RecursionError):
         return None
 
 
-def _own(value: Any, ark: Ark | None) -> Any:
-    """Return the member of a list of descriptions that names *ark* as its subject, or else the list."""
+def _member_about(value: Any, ark: Ark | None) -> Any:
+    """Return the member of *value*, a list of descriptions, that names *ark* as its subject, or else *value*."""
     if ark is None or not isinstance(value, list) or len(value) < 2:
         return value
-    items = (item for item in value[:_MOST_LISTED] if isinstance(item, Mapping))
-    return next((item for item in items if _is_about(item, ark)), value)
+    descriptions = (item for item in value[:_MOST_DESCRIPTIONS] if isinstance(item, Mapping))
+    return next((item for item in descriptions if _is_about(item, ark)), value)
 
 
 def _is_about(mapping: Mapping[str, Any], ark: Ark) -> bool:
     """Return True if a description names *ark* as its subject, also within an ERC."""
-    within = [mapping, *(part for part in mapping.values() if isinstance(part, Mapping))]
-    values = [str(part[key]) for part in within for key in part if plain_key(key) in vocabulary("naming")]
+    parts = [mapping, *(part for part in mapping.values() if isinstance(part, Mapping))]
+    values = [str(part[key]) for part in parts for key in part if plain_key(key) in vocabulary("naming")]
     return any(mention.ark == ark for value in values for mention in find_arks(value[:2_000]))
 
 
@@ -103,9 +103,9 @@ def from_yaml(text: str, ark: Ark | None = None) -> Record | None:
     if len(text) > YAML_LIMIT:
         return None
     try:
-        documents = list(islice(yaml.load_all(text, Loader=_PlainLoader), _MOST_LISTED))
+        documents = list(islice(yaml.load_all(text, Loader=_PlainLoader), _MOST_DESCRIPTIONS))
         value = documents[0] if len(documents) == 1 else documents
-        return record_of(_own(value, ark), "yaml")
+        return record_of(_member_about(value, ark), "yaml")
     except (yaml.YAMLError, ValueError, RecursionError, TypeError):
         return None
 
@@ -120,24 +120,27 @@ class _PlainLoader(yaml.BaseLoader):
 
 
 def record_of(value: Any, kind: str) -> Record | None:
-    """Return the record in a parsed structure: segments of an ERC, a registry's entry, an error, or a description."""
-    mapping = value if isinstance(value, Mapping) and _says_enough(value) else _best_description(value)
+    """Return the record in *value*, a parsed structure, or None; *kind* is the segment for a description, as ``json``.
+
+    Other segments are those of an ERC, ``registry`` and ``error``.
+    """
+    mapping = value if isinstance(value, Mapping) and _is_description(value) else _best_description(value)
     if mapping is None or (isinstance(value, Mapping) and _is_of_service(value)):
         return None
     segments = _segments(mapping)
     if segments:
         if "erc" not in segments:  # elements outside of the other stories describe the object
-            rest = {key: mapping[key] for key in mapping if not _is_of_story(str(key))}
-            segments |= {kind: _strings(rest)} if len(kernel(_strings(rest))) > 1 else {}
+            other_elements = {key: mapping[key] for key in mapping if not _is_of_story(str(key))}
+            segments |= {kind: _text_values(other_elements)} if len(kernel(_text_values(other_elements))) > 1 else {}
         return segments if any(any(story.values()) for story in segments.values()) else None
-    if _is_registry(mapping):
-        return {"registry": _strings(mapping)}
+    if _is_registry_entry(mapping):
+        return {"registry": _text_values(mapping)}
     if _is_error(mapping) or (isinstance(value, Mapping) and _is_error(value)):
-        return {"error": _strings(mapping)}
+        return {"error": _text_values(mapping)}
     keys = {plain_key(key) for key, inner in mapping.items() if inner}
-    foreign = [key for key in keys if _question_of(key) is not None]
-    is_description = not keys.isdisjoint((*kernel_keys(), *vocabulary("other"))) or len(foreign) > 1
-    return {kind: _strings(mapping)} if is_description else None
+    labelled_keys = [key for key in keys if _question_of(key) is not None]
+    is_description = not keys.isdisjoint((*kernel_keys(), *vocabulary("other"))) or len(labelled_keys) > 1
+    return {kind: _text_values(mapping)} if is_description else None
 
 
 def kernel(values: Mapping[str, str]) -> dict[str, str]:
@@ -146,26 +149,26 @@ def kernel(values: Mapping[str, str]) -> dict[str, str]:
     >>> kernel({"@id": "ark:12148/x5", "schema:name": "A map", "publisher": "BnF", "author": "Rossi"})
     {'who': 'Rossi', 'what': 'A map', 'where': 'ark:12148/x5'}
     """
-    plain: dict[str, str] = {}
+    values_by_plain_key: dict[str, str] = {}
     for key, value in values.items():
-        plain.setdefault(plain_key(key).replace("_", ""), value)
+        values_by_plain_key.setdefault(plain_key(key).replace("_", ""), value)
     answers: dict[str, str] = {}
     for key, question in kernel_keys().items():
-        if plain.get(key):
-            answers.setdefault(question, plain[key])
-    for key, value in plain.items():
-        if value and (other := _question_of(key)):
-            answers.setdefault(other, value)
+        if values_by_plain_key.get(key):
+            answers.setdefault(question, values_by_plain_key[key])
+    for key, value in values_by_plain_key.items():
+        if value and (labelled_question := _question_of(key)):
+            answers.setdefault(labelled_question, value)
     return {question: answers[question] for question in QUESTIONS if question in answers}
 
 
 def _question_of(key: str) -> str | None:
-    """Return the question for a key in another language than English, with or without accents: ``titulo``."""
-    return _labels().get(bare(key)) if len(key) >= _LABEL_CHARS or not key.isascii() else None
+    """Return the question for a plain key that is a label in another language, such as ``titulo``, or None."""
+    return _question_by_label().get(bare(key)) if len(key) >= _LABEL_CHARS or not key.isascii() else None
 
 
 @cache
-def _labels() -> Mapping[str, str]:
+def _question_by_label() -> Mapping[str, str]:
     return {bare(label): question for label, question in quirks().question_of_label.items() if question in QUESTIONS}
 
 
@@ -178,12 +181,12 @@ def plain_key(key: Any) -> str:
     return _SEPARATORS.split(str(key).lower().rstrip(":./#"))[-1]
 
 
-def _says_enough(mapping: Mapping[str, Any]) -> bool:
+def _is_description(mapping: Mapping[str, Any]) -> bool:
     """Return True if a mapping is a description by itself, without its nested structures."""
-    is_record = _segments(mapping) or _is_registry(mapping) or _is_error(mapping)
-    answers = kernel(_strings(mapping))
+    is_record = _segments(mapping) or _is_registry_entry(mapping) or _is_error(mapping)
+    answers = kernel(_text_values(mapping))
     is_enveloped = "who" not in answers and not set(vocabulary("enveloped")).isdisjoint(map(plain_key, mapping))
-    return bool(is_record or (len(answers) > 1 and not is_enveloped)) and not is_sites(mapping)
+    return bool(is_record or (len(answers) > 1 and not is_enveloped)) and not is_of_site(mapping)
 
 
 def _is_error(mapping: Mapping[str, Any]) -> bool:
@@ -196,8 +199,8 @@ def _is_error(mapping: Mapping[str, Any]) -> bool:
     """
     values = {plain_key(key): inner for key, inner in mapping.items()}
     status = values.get("status", values.get("code", values.get("statuscode")))
-    written = values.get("status")
-    is_written = isinstance(written, str) and re.fullmatch(r"[45]\d\d", written) is not None
+    written_status = values.get("status")
+    is_written = isinstance(written_status, str) and re.fullmatch(r"[45]\d\d", written_status) is not None
     is_refused = any(values.get(key) is False for key in ("success", "ok", "found", "exists"))
     is_status = isinstance(status, int) and 400 <= status < 600
     is_failure = is_written or is_status or str(status).strip().lower() in vocabulary("failed")
@@ -208,25 +211,25 @@ def _is_error(mapping: Mapping[str, Any]) -> bool:
     )
     # The results of SPARQL.
     is_unbound = values.get("results") == {"bindings": []}
-    has_only_gaps = _is_bare(mapping) and re.search(r": (?:None|\[\])", str(mapping)) is not None
+    has_only_gaps = _has_no_content(mapping) and re.search(r": (?:None|\[\])", str(mapping)) is not None
     is_error = bool(values.get("error") or values.get("errors"))
     return is_error or is_refused or is_failure or is_message or is_empty or is_unbound or has_only_gaps
 
 
-def _is_bare(value: Any, depth: int = 0) -> bool:
+def _has_no_content(value: Any, depth: int = 0) -> bool:
     """Return True if a structure has neither text nor a list with members, only its type, numbers, codes and gaps."""
     if isinstance(value, Mapping):
-        told = (inner for key, inner in value.items() if plain_key(key) not in vocabulary("kinds"))
-        return depth < _MOST_DEPTH and all(_is_bare(inner, depth + 1) for inner in told)
+        values = (inner for key, inner in value.items() if plain_key(key) not in vocabulary("kinds"))
+        return depth < _MOST_DEPTH and all(_has_no_content(inner, depth + 1) for inner in values)
     return len(value) <= 2 if isinstance(value, str) else not isinstance(value, list) or not value
 
 
-def is_sites(mapping: Mapping[str, Any]) -> bool:
+def is_of_site(mapping: Mapping[str, Any]) -> bool:
     """Return True if a structure describes a site or its operator, and names no ARK."""
     types = mapping.get("@type", ())
-    names = [types] if isinstance(types, str) else types
-    kinds = {plain_key(name) for name in names if isinstance(name, str)}
-    return bool(kinds) and kinds <= set(vocabulary("sites")) and not names_ark(mapping)
+    type_names = [types] if isinstance(types, str) else types
+    type_keys = {plain_key(name) for name in type_names if isinstance(name, str)}
+    return bool(type_keys) and type_keys <= set(vocabulary("sites")) and not names_ark(mapping)
 
 
 def _is_of_service(mapping: Mapping[str, Any]) -> bool:
@@ -247,8 +250,8 @@ def _is_of_service(mapping: Mapping[str, Any]) -> bool:
 
 def names_ark(mapping: Mapping[str, Any]) -> bool:
     """Return True if a structure names an ARK under a key for identifiers."""
-    named = {key: value for key, value in mapping.items() if plain_key(key) in vocabulary("naming_things")}
-    return any("ark:" in value.lower() for value in _strings(named).values())
+    identifiers = {key: value for key, value in mapping.items() if plain_key(key) in vocabulary("naming_things")}
+    return any("ark:" in value.lower() for value in _text_values(identifiers).values())
 
 
 def _best_description(value: Any, depth: int = 0) -> Mapping[str, Any] | None:
@@ -259,35 +262,50 @@ def _best_description(value: Any, depth: int = 0) -> Mapping[str, Any] | None:
     if isinstance(value, list):
         items = value[:_MOST_KEYS] if depth < _MOST_DEPTH else ()
         parts = [part for item in items if (part := _best_description(item, depth + 1))]
-        works = sum({"who", "what"} <= kernel(_strings(part)).keys() for part in parts)
-        if works > 1 and not any(map(names_ark, parts)):
+        work_count = sum({"who", "what"} <= kernel(_text_values(part)).keys() for part in parts)
+        if work_count > 1 and not any(map(names_ark, parts)):
             return None
-        return max(parts, key=lambda part: (names_ark(part) and _weight(part) > 1, _weight(part)), default=None)
+        return max(
+            parts,
+            key=lambda part: (names_ark(part) and _description_weight(part) > 1, _description_weight(part)),
+            default=None,
+        )
     if not isinstance(value, Mapping):
         return None
-    inner = [item for item in list(value.values())[:_MOST_KEYS] if isinstance(item, Mapping | list)]
-    nested = _best_description(inner, depth + 1) if inner and depth < _MOST_DEPTH else None
-    if is_sites(value):
-        return nested if nested is not None and _weight(nested) > 1 else None
-    if nested is None or _weight(nested) <= max(_weight(value), 1):
+    nested_values = [item for item in list(value.values())[:_MOST_KEYS] if isinstance(item, Mapping | list)]
+    nested_description = _best_description(nested_values, depth + 1) if nested_values and depth < _MOST_DEPTH else None
+    if is_of_site(value):
+        return (
+            nested_description
+            if nested_description is not None and _description_weight(nested_description) > 1
+            else None
+        )
+    if nested_description is None or _description_weight(nested_description) <= max(_description_weight(value), 1):
         return value
-    return _merge(value, nested)
+    return _merge(value, nested_description)
 
 
 def _merge(outer: Mapping[Any, Any], inner: Mapping[Any, Any]) -> dict[Any, Any]:
-    """Return a description with the other elements of its envelope. The date of a deposit is not the object's date."""
-    answered = kernel(_strings(inner)).keys()
-    flat = _flat(outer)
-    return {**{key: flat[key] for key in flat if kernel({str(key): "x"}).keys().isdisjoint(answered)}, **inner}
+    """Return *inner*, a description, with those elements of its envelope *outer* that answer further questions."""
+    answered_questions = kernel(_text_values(inner)).keys()
+    outer_elements = _flat(outer)
+    return {
+        **{
+            key: outer_elements[key]
+            for key in outer_elements
+            if kernel({str(key): "x"}).keys().isdisjoint(answered_questions)
+        },
+        **inner,
+    }
 
 
 def _flat(mapping: Mapping[Any, Any]) -> dict[Any, Any]:
-    """Return a mapping without its nested structures."""
+    """Return the items of *mapping* whose values are no mappings or lists."""
     return {key: item for key, item in mapping.items() if not isinstance(item, Mapping | list)}
 
 
-def _weight(mapping: Mapping[str, Any]) -> int:
-    answers = kernel(_strings(mapping))
+def _description_weight(mapping: Mapping[str, Any]) -> int:
+    answers = kernel(_text_values(mapping))
     return len(answers) + ("who" in answers) + 4 * len(_segments(mapping))
 
 
@@ -298,52 +316,52 @@ def _is_of_story(key: str) -> bool:
 def _segments(mapping: Mapping[str, Any]) -> Record:
     """Return the stories of an ERC in a structure: nested under their labels, or flat with dotted keys, as from EZID."""
     stories: defaultdict[str, list[tuple[str, str]]] = defaultdict(list)
-    for key, inner in mapping.items():
+    for key, inner_value in mapping.items():
         name = str(key).lower()
-        if _SEGMENT.fullmatch(name) and isinstance(inner, str) and name != "erc":
-            stories[name].append(("what", encodable(inner)))
-        elif _SEGMENT.fullmatch(name) and isinstance(inner, Mapping):
-            stories[name] += _strings(inner).items()
-        elif (dotted := _DOTTED.fullmatch(name)) and inner is not None:
-            stories[dotted["segment"]].append((dotted["label"], _text(inner)))
+        if _SEGMENT.fullmatch(name) and isinstance(inner_value, str) and name != "erc":
+            stories[name].append(("what", encodable(inner_value)))
+        elif _SEGMENT.fullmatch(name) and isinstance(inner_value, Mapping):
+            stories[name] += _text_values(inner_value).items()
+        elif (dotted := _DOTTED.fullmatch(name)) and inner_value is not None:
+            stories[dotted["segment"]].append((dotted["label"], _readable_text(inner_value)))
     if "erc" in stories:
-        others = sorted(_strings(_flat(mapping)).items())
-        stories["erc"] += [(label, text) for label, text in others if not _is_of_story(label)]
+        other_elements = sorted(_text_values(_flat(mapping)).items())
+        stories["erc"] += [(label, text) for label, text in other_elements if not _is_of_story(label)]
     return {
         kind: Segment(kind, tuple(Element(label, (Value(text),)) for label, text in story)).display()
         for kind, story in stories.items()
     }
 
 
-def _is_registry(mapping: Mapping[str, Any]) -> bool:
+def _is_registry_entry(mapping: Mapping[str, Any]) -> bool:
     """Return True if this is a resolver's entry for a NAAN or shoulder; a term's ``definition`` does not count."""
     definition = mapping.get("definition")
-    defined = definition.keys() if isinstance(definition, Mapping) else set()
-    if defined & {"uniq", "prefix", "scheme", "synonym_for"} or "na_policy" in mapping:
+    definition_keys = definition.keys() if isinstance(definition, Mapping) else set()
+    if definition_keys & {"uniq", "prefix", "scheme", "synonym_for"} or "na_policy" in mapping:
         return True
     return "target" in mapping and bool(mapping.keys() & {"uniq", "prefix", "scheme", "naan"})
 
 
-def _strings(mapping: Mapping[Any, Any]) -> dict[str, str]:
+def _text_values(mapping: Mapping[Any, Any]) -> dict[str, str]:
     """Return the values as text, with keys in lower case; characters that UTF-8 can't encode are replaced."""
     return {
-        encodable(str(key).lower()): _text(value)
+        encodable(str(key).lower()): _readable_text(value)
         for key, value in islice(mapping.items(), _MOST_KEYS)
         if value is not None and key != "@context"
     }
 
 
-def _text(value: Any) -> str:
+def _readable_text(value: Any) -> str:
     """Return a value in readable form: the name of a structure, the members of a list, nothing for an empty structure."""
     if isinstance(value, list):
-        names = [_name_in(item) for item in value]
-        name = None if None in names else " | ".join(map(str, names))
+        member_names = [_name_in(item) for item in value]
+        readable_name = None if None in member_names else " | ".join(map(str, member_names))
     elif isinstance(value, Mapping) and not any(value.values()):
         return ""
     else:
-        name = _name_in(value)
-    written = json.dumps(value, ensure_ascii=False, default=str) if name is None else name
-    return encodable(written)
+        readable_name = _name_in(value)
+    text = json.dumps(value, ensure_ascii=False, default=str) if readable_name is None else readable_name
+    return encodable(text)
 
 
 def _name_in(value: Any, depth: int = 0) -> str | None:
@@ -357,11 +375,13 @@ def _name_in(value: Any, depth: int = 0) -> str | None:
     if not isinstance(value, Mapping):
         return None
     names = [value.get(key) for key in vocabulary("named")]
-    named = next((name for name in names if isinstance(name, str) and name), None)
-    parts = {plain_key(key).replace("_", ""): part for key, part in value.items() if isinstance(part, str) and part}
-    person = ", ".join(parts[key] for key in vocabulary("person") if key in parts)
-    inner = (_name_in(part, depth + 1) for part in value.values() if isinstance(part, Mapping) and depth < 2)
-    return named or person or next(filter(None, inner), None)
+    whole_name = next((name for name in names if isinstance(name, str) and name), None)
+    parts_by_key = {
+        plain_key(key).replace("_", ""): part for key, part in value.items() if isinstance(part, str) and part
+    }
+    person = ", ".join(parts_by_key[key] for key in vocabulary("person") if key in parts_by_key)
+    nested_names = (_name_in(part, depth + 1) for part in value.values() if isinstance(part, Mapping) and depth < 2)
+    return whole_name or person or next(filter(None, nested_names), None)
 
 
 def encodable(text: str) -> str:
@@ -394,7 +414,7 @@ logging.getLogger("rdflib").setLevel(logging.CRITICAL)
 
 
 def from_turtle(text: str) -> Record | None:
-    """Return the description in Turtle or N-Triples: that of an ARK, or else the longest one.
+    """Return the record in Turtle or N-Triples, or None; of several subjects an ARK, or else that described best.
 
     >>> from_turtle('@prefix dc: <http://purl.org/dc/terms/> . <http://a.example/x> dc:title "A map" .')
     {'rdf': {'@id': 'http://a.example/x', 'title': 'A map'}}
@@ -418,23 +438,25 @@ def from_xml(markup: bytes, *, enough: int = ENOUGH_ANSWERS) -> Record | None:
     if root is None or not isinstance(root.tag, str):
         return None
     etree.strip_elements(root, etree.Entity, with_tail=False)  # entities are never resolved
-    name = _local(root)
+    name = _local_name(root)
     if root.tag == f"{{{RDF}}}RDF":
         record = _from_rdf(etree.tostring(root, encoding="unicode"), "xml")
         if record is not None:
             return record
     # An envelope of SOAP has the answer in its body.
-    answer = root.iterfind("*/*") if name == "envelope" else root
-    if not {name, *map(_local, answer)}.isdisjoint(vocabulary("errors")):
+    answer_elements = root.iterfind("*/*") if name == "envelope" else root
+    if not {name, *map(_local_name, answer_elements)}.isdisjoint(vocabulary("errors")):
         return {"error": {"error": _text_of(root)}}
     if name in vocabulary("no_records"):
         return None
-    described = _rdf_record(dict(_first(_statements(root))))
-    if described is not None:
-        return described
-    leaves = ((_local(element), _text_of(element)) for element in root.iter("*") if not len(element))
-    plain = {key: value for key, value in _first(leaves) if key in kernel_keys()}  # without a namespace
-    return {"rdf": plain} if len(kernel(plain)) >= enough else None
+    record_by_vocabulary = _rdf_record(dict(_first_values(_named_values(root))))
+    if record_by_vocabulary is not None:
+        return record_by_vocabulary
+    leaf_values = ((_local_name(element), _text_of(element)) for element in root.iter("*") if not len(element))
+    kernel_values = {
+        key: value for key, value in _first_values(leaf_values) if key in kernel_keys()
+    }  # without a namespace
+    return {"rdf": kernel_values} if len(kernel(kernel_values)) >= enough else None
 
 
 # -- RDF
@@ -466,11 +488,13 @@ def _from_rdf(text: str, form: str) -> Record | None:
         logging.getLogger(__name__).debug("not all of the RDF was read: %r", problem)
     # The order of subjects in a graph is arbitrary. The choice between equal descriptions must not depend on it.
     descriptions = (_properties_of(graph, subject) for subject in set(graph.subjects()))
-    of_objects = (mapping for mapping in descriptions if not is_sites(mapping))
-    best = max(
-        of_objects, key=lambda mapping: (names_ark(mapping), len(kernel(mapping)), sorted(mapping.items())), default={}
+    object_descriptions = (mapping for mapping in descriptions if not is_of_site(mapping))
+    best_description = max(
+        object_descriptions,
+        key=lambda mapping: (names_ark(mapping), len(kernel(mapping)), sorted(mapping.items())),
+        default={},
     )
-    return _rdf_record({key: value for key, value in best.items() if key != "@type"})
+    return _rdf_record({key: value for key, value in best_description.items() if key != "@type"})
 
 
 def _properties_of(graph: rdflib.Graph, subject: Any) -> dict[str, str]:
@@ -482,26 +506,26 @@ def _properties_of(graph: rdflib.Graph, subject: Any) -> dict[str, str]:
         if str(predicate) == f"{RDF}type":
             properties.setdefault("@type", str(value))
         elif _DESCRIPTIVE.match(str(predicate)):
-            shown = encodable(_readable(graph, value))[:VALUE_CHARS]
-            properties.setdefault(plain_key(predicate), shown)
+            readable_value = encodable(_readable(graph, value))[:VALUE_CHARS]
+            properties.setdefault(plain_key(predicate), readable_value)
     return properties
 
 
 def _readable(graph: rdflib.Graph, value: Any) -> str:
-    """Return a value in readable form: the name of a thing that has one."""
+    """Return a literal, or the name of a resource, or else its URI; empty for a blank node without a name."""
     from rdflib import BNode, Literal
 
     if isinstance(value, Literal):
         return str(value)
     names = {plain_key(predicate): str(name) for predicate, name in graph.predicate_objects(value)}
-    unnamed = "" if isinstance(value, BNode) else str(value)
-    return next((names[name] for name in vocabulary("names") if name in names), unnamed)
+    identifier = "" if isinstance(value, BNode) else str(value)
+    return next((names[name] for name in vocabulary("names") if name in names), identifier)
 
 
 # -- XML
 
 
-def _statements(root: Any) -> Iterator[tuple[str, str]]:
+def _named_values(root: Any) -> Iterator[tuple[str, str]]:
     """Return the values under the names of well-known vocabularies, with their Dublin Core names."""
     for number, element in enumerate(root.iter("*")):
         if number > MOST_ELEMENTS or not isinstance(element.tag, str):
@@ -509,7 +533,7 @@ def _statements(root: Any) -> Iterator[tuple[str, str]]:
         about = element.get(f"{{{RDF}}}about")
         if about:
             yield "@id", about
-        namespace, name = _parts(element)
+        namespace, name = _name_parts(element)
         namespace = _VERSION.sub("", namespace)
         if _DESCRIPTIVE.match(namespace):
             yield name.lower(), _text_of(element) or element.get(f"{{{RDF}}}resource", "")
@@ -522,11 +546,11 @@ def _statements(root: Any) -> Iterator[tuple[str, str]]:
             yield vocabulary("libraries")[namespace].get(name, ""), _text_of(element)
 
 
-def _local(element: Any) -> str:
-    return _parts(element)[1].lower() if isinstance(element.tag, str) else ""
+def _local_name(element: Any) -> str:
+    return _name_parts(element)[1].lower() if isinstance(element.tag, str) else ""
 
 
-def _parts(element: Any) -> tuple[str, str]:
+def _name_parts(element: Any) -> tuple[str, str]:
     """Return the namespace and the name of an element, without an undeclared prefix."""
     namespace, brace, name = str(element.tag).rpartition("}")
     return namespace.removeprefix("{") if brace else "", name.rpartition(":")[2]
@@ -536,16 +560,16 @@ def _text_of(element: Any) -> str:
     return " ".join("".join(element.itertext()).split())[:VALUE_CHARS]
 
 
-def _first(statements: Iterator[tuple[str, str]]) -> Iterator[tuple[str, str]]:
-    """Return the first statement of each kind that has a value."""
-    visited: set[str] = set()
+def _first_values(statements: Iterator[tuple[str, str]]) -> Iterator[tuple[str, str]]:
+    """Return the first non-empty value of each name, with the name."""
+    visited_names: set[str] = set()
     for name, text in statements:
-        if name and text and name not in visited and len(visited) < _MOST_KEYS:
-            visited.add(name)
+        if name and text and name not in visited_names and len(visited_names) < _MOST_KEYS:
+            visited_names.add(name)
             yield name, encodable(text)
 
 
 def _rdf_record(values: Mapping[str, str]) -> Record | None:
-    """Return a record if it has more than identifiers of its subject."""
-    is_one = bool(values.keys() & {*kernel_keys(), *vocabulary("other")} - {"@id", "url", "id", "identifier"})
-    return {"rdf": dict(values)} if is_one else None
+    """Return *values* as a record of RDF, or None if they have only identifiers of the subject."""
+    is_description = bool(values.keys() & {*kernel_keys(), *vocabulary("other")} - {"@id", "url", "id", "identifier"})
+    return {"rdf": dict(values)} if is_description else None

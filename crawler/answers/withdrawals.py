@@ -33,42 +33,42 @@ class Withdrawal:
 
     words: str
     names_object: bool
-    """True if it names this very object, or says "this"."""
+    """True if the statement names this very object, or says "this"."""
     is_bare: bool = False
-    """True if it is a single word, not a sentence: things may have such titles."""
-    place: str = "text"
-    """``title``, ``heading`` or ``text``."""
+    """True for a verb alone, not a sentence: things may have such titles."""
+    part: str = "text"
+    """The part of the page with the statement: ``title``, ``heading`` or ``text``."""
 
 
 def withdrawals_in(
-    title: str, headings: Sequence[str], text: str, *, names: Iterable[str] = (), of_control: Iterable[str] = ()
+    title: str, headings: Sequence[str], text: str, *, names: Iterable[str] = (), control_phrases: Iterable[str] = ()
 ) -> Iterator[Withdrawal]:
     """Return the sentences of a page that report the withdrawal of its object; *names* are names of the object.
 
-    *of_control* are words in the answer for a name that can't exist, which do not count.
+    *control_phrases* are words in the answer for a name that can't exist, which do not count.
 
-    >>> [each.words for each in withdrawals_in("Record", (), "Datensatz wurde am 12. M\u00e4rz 2020 gel\u00f6scht.")]
+    >>> [withdrawal.words for withdrawal in withdrawals_in("Record", (), "Datensatz wurde am 12. M\u00e4rz 2020 gel\u00f6scht.")]
     ['datensatz wurde am 12. m\u00e4rz 2020 gel\u00f6scht']
     >>> list(withdrawals_in("Album", (), "The portrait was removed in 1920 at the request of the heirs."))
     []
     """
-    control_words = set(of_control)
-    calling = [name for name in names if len(name) >= 8 and not speaks_of_withdrawal(name)]
-    before = ""
-    for sentence, where in _sentences(title, headings, text):
-        for name in calling:
+    control_words = set(control_phrases)
+    object_names = [name for name in names if len(name) >= 8 and not speaks_of_withdrawal(name)]
+    previous_sentence = ""
+    for sentence, part in _sentences(title, headings, text):
+        for name in object_names:
             sentence = sentence.replace(name, "@@")
-        withdrawal = _said_in(ARK_OR_URL.sub("@@", sentence))
-        is_sold, before = _words().sale.search(bare(plain(before[-_SALE_CHARS:]))), sentence
+        withdrawal = _withdrawal_in(ARK_OR_URL.sub("@@", sentence))
+        is_sold, previous_sentence = _patterns().sale.search(bare(plain(previous_sentence[-_SALE_CHARS:]))), sentence
         if withdrawal is not None and is_sold and not withdrawal.names_object:
             continue
         if withdrawal is not None and withdrawal.words not in control_words:
-            yield replace(withdrawal, place=where)
+            yield replace(withdrawal, part=part)
 
 
 def _sentences(title: str, headings: Sequence[str], text: str) -> Iterator[tuple[str, str]]:
-    """Return the parts of a title, the headings, and the sentences between them, with their places."""
-    yield from ((part, "title") for part in TITLE_PARTS.split(title) if part.strip())
+    """Return parts of the title, headings, and sentences of *text*, each with ``title``, ``heading`` or ``text``."""
+    yield from ((title_part, "title") for title_part in TITLE_PARTS.split(title) if title_part.strip())
     yield from ((heading, "heading") for heading in headings)
     for heading in headings:
         text = text.replace(heading, ". ", 1)
@@ -76,51 +76,51 @@ def _sentences(title: str, headings: Sequence[str], text: str) -> Iterator[tuple
 
 
 @lru_cache(maxsize=2048)  # the pages of a site share many sentences
-def _said_in(sentence: str) -> Withdrawal | None:
+def _withdrawal_in(sentence: str) -> Withdrawal | None:
     """Return the object's withdrawal in a sentence, or None. The sentence has ``@@`` for each name of the object."""
-    shown = plain(sentence)
-    capitals = " ".join(sentence.split())
-    plain_text, words = bare(shown), _words()
-    for match in words.verb.finditer(plain_text):
-        lead, rest = plain_text[: match.start()], plain_text[match.end() :]
-        if is_no_fact(lead):
+    plain_sentence = plain(sentence)
+    folded_sentence = " ".join(sentence.split())
+    plain_text, patterns = bare(plain_sentence), _patterns()
+    for match in patterns.verb.finditer(plain_text):
+        words_before, words_after = plain_text[: match.start()], plain_text[match.end() :]
+        if is_no_fact(words_before):
             continue
         if (
-            is_one_of_several(shown[match.end() :])
-            or words.provenance.search(rest)
-            or words.sale.search(lead[-_SALE_CHARS:])
+            is_one_of_several(plain_sentence[match.end() :])
+            or patterns.provenance.search(words_after)
+            or patterns.sale.search(words_before[-_SALE_CHARS:])
         ):
             continue
-        if words.having.search(lead) and (object_ := words.at_once.match(rest)):
-            said = shown[match.start() : match.end() + object_.end()]
-            return Withdrawal(said, names_object=bool(object_["this"]))
-        around = lead[-_BETWEEN_CHARS:] + match[0] + rest[:40]
-        if words.to_a_place.match(bare(capitals[match.end() :])) or words.elsewhere.search(around):
+        if patterns.having.search(words_before) and (object_ := patterns.at_once.match(words_after)):
+            quoted_words = plain_sentence[match.start() : match.end() + object_.end()]
+            return Withdrawal(quoted_words, names_object=bool(object_["this"]))
+        context = words_before[-_BETWEEN_CHARS:] + match[0] + words_after[:40]
+        if patterns.to_a_place.match(bare(folded_sentence[match.end() :])) or patterns.elsewhere.search(context):
             continue
-        subject = words.subject.search(lead[-_BETWEEN_CHARS - 240 :])
-        if subject is None and (lead.strip(" -|:,") == "" or words.status.match(lead)):
-            is_bare = words.noun_at_once.match(rest) is None
-            if words.goes_on.match(rest) or not is_bare:
-                said = shown[match.start() : match.end()]
-                return Withdrawal(said, names_object=False, is_bare=is_bare)
+        subject = patterns.subject.search(words_before[-_BETWEEN_CHARS - 240 :])
+        if subject is None and (words_before.strip(" -|:,") == "" or patterns.status.match(words_before)):
+            is_bare = patterns.noun_at_once.match(words_after) is None
+            if patterns.goes_on.match(words_after) or not is_bare:
+                quoted_words = plain_sentence[match.start() : match.end()]
+                return Withdrawal(quoted_words, names_object=False, is_bare=is_bare)
             continue
         if subject is None:
             continue
-        start = max(0, len(lead) - _BETWEEN_CHARS - 240) + subject.start("object")
-        if not subject["it"] and words.position.search(plain_text[:start]):
+        start = max(0, len(words_before) - _BETWEEN_CHARS - 240) + subject.start("object")
+        if not subject["it"] and patterns.position.search(plain_text[:start]):
             continue
         is_certain = bool(subject["this"] or subject["it"])
-        if not subject["this"] and sum(map(str.isalpha, words.clause.split(plain_text[:start])[-1])) > _LEAD_LETTERS:
+        if not subject["this"] and sum(map(str.isalpha, patterns.clause.split(plain_text[:start])[-1])) > _LEAD_LETTERS:
             continue
-        if not is_certain and not subject["the"] and not _stands_alone(capitals, start):
+        if not is_certain and not subject["the"] and not _stands_alone(folded_sentence, start):
             continue
-        return Withdrawal(shown[start : match.end()].replace("@@", "\N{HORIZONTAL ELLIPSIS}"), is_certain)
+        return Withdrawal(plain_sentence[start : match.end()].replace("@@", "\N{HORIZONTAL ELLIPSIS}"), is_certain)
     return None
 
 
 def speaks_of_withdrawal(part: str) -> bool:
     """Return True if a part of a sentence has a verb for withdrawn things: "the PDF was deleted"."""
-    return _words().verb.search(bare(plain(part))) is not None
+    return _patterns().verb.search(bare(plain(part))) is not None
 
 
 def sentences(text: str) -> Iterator[str]:
@@ -128,54 +128,56 @@ def sentences(text: str) -> Iterator[str]:
     return (plain(part) for part in _SENTENCE_END.split(text) if part.strip())
 
 
-def is_no_fact(lead: str) -> bool:
+def is_no_fact(words_before: str) -> bool:
     """Return True if the words before a word of withdrawal make it a condition, a negation, a wish or a guess.
 
     >>> is_no_fact("this record was not "), is_no_fact("this record was ")
     (True, False)
     """
-    return _words().no_fact.search(lead) is not None
+    return _patterns().no_fact.search(words_before) is not None
 
 
-def is_one_of_several(rest: str) -> bool:
+def is_one_of_several(words_after: str) -> bool:
     """Return True if the words after a word of withdrawal make it one of several guesses: "deleted or moved".
 
     >>> is_one_of_several(", had its name changed, or is unavailable"), is_one_of_several(" by the author or an heir")
     (True, False)
     """
-    following = plain(rest[:80])
-    following = following if rest[:1].strip() else f" {following}"
-    return bool(_words().guess_after.match(following)) and not _words().by_somebody.search(bare(following[:40]))
+    following = plain(words_after[:80])
+    following = following if words_after[:1].strip() else f" {following}"
+    return bool(_patterns().guess_after.match(following)) and not _patterns().by_somebody.search(bare(following[:40]))
 
 
-def _stands_alone(capitals: str, start: int) -> bool:
+def _stands_alone(folded_sentence: str, start: int) -> bool:
     """Return True if a noun without an article begins a statement: "Datensatz wurde", not "one item was"."""
-    before = capitals[:start].rstrip(" \"'(").rpartition(" ")[2]
-    if not before:
+    previous_word = folded_sentence[:start].rstrip(" \"'(").rpartition(" ")[2]
+    if not previous_word:
         return True
-    if not capitals[start : start + 1].isupper() or before.lower() in _words().some:
+    if not folded_sentence[start : start + 1].isupper() or previous_word.lower() in _patterns().some:
         return False
-    return not before.isalpha() or before[:1].isupper()
+    return not previous_word.isalpha() or previous_word[:1].isupper()
 
 
 class _WithdrawalPhrases:
-    """Patterns for parts of a sentence in bare letters. Each is compiled when it is needed: few pages need all.
+    """Patterns for parts of a sentence without accents, compiled when needed: few pages need all.
 
     The words are those of `[withdrawal]` in ``quirks.toml``, by their function in the sentence.
     """
 
     def __init__(self, sections: Mapping[str, Any]) -> None:
-        self.some = frozenset(_flat(sections["some"]))
-        self._ways = {key: _alternatives(_flat(section), bare) for key, section in sections.items()}
+        self.some = frozenset(_word_list(sections["some"]))
+        self._alternations = {key: _alternatives(_word_list(section), bare) for key, section in sections.items()}
         # Vietnamese "t\u00e0i" is not the Finnish word for "or".
-        self._ways["or_after"] = _alternatives(sections["or_after"])
-        self._ways["not_wished"] = "".join(rf"(?<!\b{wish} )" for wish in map(bare, sections["wish"]))
-        self._ways["this"] = self._fill(r"(?P<this>\b(?:%(this)s)\s?(?:\w+\s){0,2}?(?:%(noun)s)\w{0,3}\b)")
-        self._ways["the"] = self._fill(r"(?P<the>\b(?:%(the)s)\s?(?:(?:%(asked)s)\w{0,4}\s)?(?:%(noun)s)\w{0,3}\b)")
+        self._alternations["or_after"] = _alternatives(sections["or_after"])
+        self._alternations["not_wished"] = "".join(rf"(?<!\b{wish} )" for wish in map(bare, sections["wish"]))
+        self._alternations["this"] = self._fill(r"(?P<this>\b(?:%(this)s)\s?(?:\w+\s){0,2}?(?:%(noun)s)\w{0,3}\b)")
+        self._alternations["the"] = self._fill(
+            r"(?P<the>\b(?:%(the)s)\s?(?:(?:%(asked)s)\w{0,4}\s)?(?:%(noun)s)\w{0,3}\b)"
+        )
 
     def _fill(self, pattern: str) -> str:
         """Return a pattern with the words of sections in place of their names, such as ``%(noun)s``."""
-        return pattern % self._ways
+        return pattern % self._alternations
 
     def _compile(self, pattern: str) -> re.Pattern[str]:
         return re.compile(self._fill(pattern))
@@ -281,9 +283,9 @@ def _alternatives(phrases: Iterable[str], fold: Callable[[str], str] = str) -> s
 
 
 @cache
-def _words() -> _WithdrawalPhrases:
+def _patterns() -> _WithdrawalPhrases:
     return _WithdrawalPhrases(quirks().withdrawal)
 
 
-def _flat(section: Any) -> Iterable[str]:
+def _word_list(section: Any) -> Iterable[str]:
     return [word for words in section.values() for word in words] if isinstance(section, Mapping) else section

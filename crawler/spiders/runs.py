@@ -14,7 +14,7 @@ from itertools import groupby, islice
 from operator import attrgetter
 from typing import NoReturn
 
-from crawler.answers.object_facts import ENOUGH_DESCRIBED
+from crawler.answers.object_facts import ENOUGH_DESCRIBED_ARKS
 from crawler.answers.probes import resolver_or_host
 from crawler.asking.shared import Target
 from crawler.model.observations import (
@@ -358,7 +358,7 @@ class RunJudge:
                 continue
             if page.is_redirected:
                 objects[page.url].add(ark.base)
-            if page.describes and len(host_arks := described_arks[authority_of(page.url)]) <= ENOUGH_DESCRIBED:
+            if page.describes and len(host_arks := described_arks[authority_of(page.url)]) <= ENOUGH_DESCRIBED_ARKS:
                 host_arks.add(ark.base)
         self._described = described_arks
         """The first objects that pages of a host describe, by host: as many as a verdict on any object needs."""

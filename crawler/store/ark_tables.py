@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import Connection, Integer, Row, bindparam, distinct, func, literal, or_, select, update
 from sqlalchemy.dialects.sqlite import insert
 
-from crawler.answers.facts import DESCRIBING, TELLING
+from crawler.answers.facts import DESCRIBING, ENOUGH_DESCRIBING
 from crawler.answers.mementos import CaptureWish, MementoRecord, capture_wish, may_ask_again
 from crawler.answers.page_copies import ENOUGH_PAGES
 from crawler.history import latest
@@ -128,7 +128,7 @@ class ArkTables(Database):
                 observation.status,
                 observation.final_url,
                 (observation.hop_count > 0).label("is_redirected"),
-                or_(is_record, label_count >= TELLING).label("describes"),
+                or_(is_record, label_count >= ENOUGH_DESCRIBING).label("describes"),
             )
             .where(observation.run_id == run_id, observation.question == Question.OBJECT)
             .order_by(observation.request_url, observation.attempt)

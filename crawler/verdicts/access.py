@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 
 from crawler.answers.answer import is_textual
-from crawler.answers.facts import OUTCOME_OF_END, SAYS_BROKEN, AnswerFacts, status_outcome
+from crawler.answers.facts import BROKEN_STATUSES, OUTCOME_OF_END, AnswerFacts, status_outcome
 from crawler.answers.object_facts import ControlContrast, ObjectFacts, Signs
 from crawler.answers.quirks import quirks
 from crawler.model.observations import ObjectOutcome, Observation, ServiceVerdict
@@ -104,7 +104,7 @@ def _grounds(facts: ObjectFacts) -> tuple[str, ...]:
             grounds.append("so this answer proves nothing")
     if facts.unechoed_own_places:
         grounds.append(f"the page names this ARK ({', '.join(facts.unechoed_own_places[:3])})")
-    if facts.is_told_apart and control is not None:
+    if facts.is_refused_for_control and control is not None:
         grounds.append(f"a name that can't exist is answered {control.status}")
     if reply is ControlContrast.ANOTHER:
         grounds.append("a name that can't exist gets another page")
@@ -215,7 +215,7 @@ def _status_rule(outcome: ObjectOutcome, statuses: str) -> ObjectRule:
 
 
 _STATUSES_BY_OUTCOME = {
-    ObjectOutcome.BROKEN: statuses_in_words(SAYS_BROKEN),
+    ObjectOutcome.BROKEN: statuses_in_words(BROKEN_STATUSES),
     ObjectOutcome.BLOCKED: statuses_in_words(REFUSING_STATUSES),
     ObjectOutcome.TIMEOUT: "408",
     ObjectOutcome.SERVER_ERROR: "500 to 599",
@@ -249,12 +249,12 @@ _SPECIAL_PAGE_RULES = (
     ),
     *_resolution_rules(
         "the answer is a log-in page, and the control gets no success",
-        lambda facts: facts.answer.asks_to_log_in and facts.is_told_apart,
+        lambda facts: facts.answer.asks_to_log_in and facts.is_refused_for_control,
         lambda facts: "the answer is a log-in page; a name that can't exist is refused",
     ),
     _success(
         "the answer is a log-in page",
-        lambda facts: facts.asks_everybody_to_log_in,
+        lambda facts: facts.asks_any_visitor_to_log_in,
         ObjectOutcome.BLOCKED,
         lambda facts: "the answer is a log-in page, which proves nothing about the object",
     ),

@@ -18,7 +18,7 @@ from crawler.answers.claims import (
     policy_link,
     template_in,
 )
-from crawler.answers.erc import ON_PURPOSE, missing_code, parse_dates
+from crawler.answers.erc import CODES_OF_NO_VALUE, missing_code, parse_dates
 from crawler.answers.facts import AnswerFacts, AnswersByQuestion
 from crawler.model.observations import ChainEnd, CommitmentOutcome, Question
 from crawler.model.resolving import INFLECTIONS
@@ -152,7 +152,7 @@ COMMITMENT_RULES: RuleTable[CommitmentFacts, CommitmentOutcome] = RuleTable(
                 ),
                 VerdictRule(
                     "it declares by a code such as (:unap) that there is none",
-                    lambda facts: missing_code(facts.what) in ON_PURPOSE,
+                    lambda facts: missing_code(facts.what) in CODES_OF_NO_VALUE,
                     CommitmentOutcome.STATED,
                     lambda facts: f"{facts.inflection} declares that there is none: {facts.what}",
                     _as_given,

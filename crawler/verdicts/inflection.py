@@ -10,7 +10,7 @@ from typing import Any
 from crawler.answers.answer import is_textual
 from crawler.answers.erc import parse_dates
 from crawler.answers.facts import AnswerFacts, AnswersByQuestion
-from crawler.answers.metadata_facts import MetadataFacts, led_to
+from crawler.answers.metadata_facts import MetadataFacts, redirect_target
 from crawler.answers.object_facts import wall_before
 from crawler.model.observations import (
     ACCESS,
@@ -138,7 +138,9 @@ METADATA_RULES: RuleTable[MetadataFacts, MetadataOutcome] = RuleTable(
                     "it redirects out of the web, to the object's own address",
                     lambda facts: facts.leads_to_objects_address,
                     MetadataOutcome.QUERY_IGNORED,
-                    lambda facts: f"{facts.inflection} redirects to the object's own address: {led_to(facts.answer)}",
+                    lambda facts: (
+                        f"{facts.inflection} redirects to the object's own address: {redirect_target(facts.answer)}"
+                    ),
                 ),
                 VerdictRule(
                     "it has any other end",

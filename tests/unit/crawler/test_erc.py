@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crawler.answers.answer import parse_record, read_answer
-from crawler.answers.erc import MISSING, QUESTIONS, decode, missing_code, parse_dates, parse_erc, parse_value
+from crawler.answers.erc import CODES_OF_MISSING, QUESTIONS, decode, missing_code, parse_dates, parse_erc, parse_value
 from crawler.answers.structured import from_turtle, from_xml, from_yaml
 from extractors.model.ark import Ark
 from tests.growth import LINEAR, growth
@@ -79,7 +79,7 @@ def test_dates_in_normal_form_stay_as_they_are(years: list[int]) -> None:
     assert str(parse_dates(written)) == written
 
 
-@pytest.mark.parametrize("code", sorted(MISSING))
+@pytest.mark.parametrize("code", sorted(CODES_OF_MISSING))
 def test_codes_of_missing_values(code: str) -> None:
     assert missing_code(f"(:{code}) in words") == code
     assert missing_code(f"(:{code})") == code
