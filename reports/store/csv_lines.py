@@ -12,18 +12,21 @@ from extractors.model.files import read_whole
 
 
 def read_text(path: Path, most_bytes: int) -> str:
-    """Return the text of a file in UTF-8, with or without a byte order mark. Raises `UserMistake`."""
+    """Return the text of a UTF-8 file without its byte order mark.
+
+    Raises `UserMistake` if it can't be read, is not UTF-8, or has more than *most_bytes*.
+    """
     try:
         data = read_whole(path, most_bytes)
-    except OSError as problem:
-        raise UserMistake(f"{path} can't be read: {problem.strerror}") from None
+    except OSError as error:
+        raise UserMistake(f"{path} can't be read: {error.strerror}") from None
     # A path with a null character.
-    except ValueError as problem:
-        raise UserMistake(f"{str(path)!r} can't be read: {problem}") from None
+    except ValueError as error:
+        raise UserMistake(f"{str(path)!r} can't be read: {error}") from None
     try:
         return data.decode("utf-8-sig")
-    except UnicodeDecodeError as problem:
-        line = data.count(b"\n", 0, problem.start) + 1
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
         raise UserMistake(f"{path}:{line}: is not UTF-8: save the file as CSV in UTF-8") from None
 
 
@@ -33,18 +36,21 @@ def delimiter_of(text: str) -> str:
     >>> delimiter_of("what;state;reason\\n"), delimiter_of("")
     (';', ',')
     """
-    first = next((line for line in text.splitlines() if line.strip(" \t,;")), "")
-    return max(",;\t", key=first.count)
+    first_line = next((line for line in text.splitlines() if line.strip(" \t,;")), "")
+    return max(",;\t", key=first_line.count)
 
 
 def csv_lines(text: str, path: Path) -> Iterator[tuple[int, list[str]]]:
-    """Yield the cells of each line that is not blank, with the number of the line. Raises `UserMistake`."""
+    """Yield the line number, from 1, and the cells of each CSV row of *text* that is not blank.
+
+    Raises `UserMistake`, which names *path*, if *text* is not CSV.
+    """
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter_of(text), strict=True)
-    line = 1
+    line_number = 1
     try:
         for cells in reader:
             if any(cell.strip() for cell in cells):
-                yield line, cells
-            line = reader.line_num + 1
-    except csv.Error as problem:
-        raise UserMistake(f"{path}:{line}: is not CSV: {problem}") from None
+                yield line_number, cells
+            line_number = reader.line_num + 1
+    except csv.Error as error:
+        raise UserMistake(f"{path}:{line_number}: is not CSV: {error}") from None

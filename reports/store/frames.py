@@ -131,11 +131,11 @@ class Frames:
     registered: pd.DataFrame
     """One row per NAAN in the local copy of the NAAN registry, with its organization."""
     known: pd.DataFrame
-    """One row per known problem of an ARK at a URL; `document` is set if it is known in one document only."""
+    """One row per accepted problem of an ARK at a URL; `document` is missing if accepted in all documents."""
     inventory: pd.DataFrame
     """One row per ARK of the inventory and URL, with its last check up to this run, or one row if it was never checked.
 
-    It is `is_cited` if any document cites it, and `is_chosen` if it belongs to the reported part.
+    `is_cited`: a document cites the ARK. `is_chosen`: the ARK belongs to the reported part.
     """
     later: pd.DataFrame
     """Later runs that have checked ARKs of this run; their verdicts replace its own."""
@@ -148,13 +148,13 @@ class Frames:
     is_all: bool = False
     """True if the frames cover all ARKs ever checked, because the store has no documents."""
     store: str = ""
-    """The name of the store's file."""
+    """The name of the store's file; empty without a store."""
     declared: Declared = field(default_factory=dict)
     """The check characters that the user declares."""
     previous: Frames | None = None
-    """The last finished run before this one with the same command and seeds."""
+    """The last finished run before this one with the same command and seeds, or None."""
     since: Frames | None = None
-    """The run that the user chose for comparison."""
+    """The run that the user chose for comparison, or None."""
     former_causes: pd.DataFrame | None = None
     """One row per ARK and URL that has recovered, with the cause of its last failure, if it was diagnosed."""
 
@@ -194,36 +194,40 @@ def load_frames(
     Raises `StoreUnopenable`, and `crawler.store.StoreDamaged`.
     """
     registered = registered_names(registry or Registry.builtin())
-    listed = frame_of(DTYPES, []) if inventory is None else inventory
+    inventory_rows = frame_of(DTYPES, []) if inventory is None else inventory
 
     def load_chosen(connection: Connection) -> Frames:
         runs = load_runs(connection)
-        order = list(runs)
-        for asked in (run_id, since):
-            if asked not in (None, *order):
-                raise StoreUnopenable(f"{store}: has no run {asked}")
+        run_ids = list(runs)
+        for requested_run_id in (run_id, since):
+            if requested_run_id not in (None, *run_ids):
+                raise StoreUnopenable(f"{store}: has no run {requested_run_id}")
         reported = current_scope(connection) if run_id is None else ReportScope(run_id, run_id)
-        if since is not None and order.index(since) >= order.index(reported.run_id):
+        if since is not None and run_ids.index(since) >= run_ids.index(reported.run_id):
             raise StoreUnopenable(f"run {since} is not earlier than run {reported.run_id}, which the report is about")
-        earlier = run_before(runs, reported.run_id)
+        previous_id = run_before(runs, reported.run_id)
         arks = load(connection, ARKS)
-        frames_of = partial(_frames, connection, registered, arks, listed, declared)
-        compared = [
-            None if run is None else frames_of(known_list, ReportScope(run, run, is_all=reported.is_all))
-            for run in (earlier, since)
+        frames_of = partial(_frames, connection, registered, arks, inventory_rows, declared)
+        compared_frames = [
+            None
+            if earlier_run_id is None
+            else frames_of(known_list, ReportScope(earlier_run_id, earlier_run_id, is_all=reported.is_all))
+            for earlier_run_id in (previous_id, since)
         ]
-        causes = [
-            diagnose(frames_of(NOTHING_KNOWN, ReportScope(run, run), has_requests=True))
-            for run in runs_before_recovery(connection, reported, since, earlier)
+        causes_by_run = [
+            diagnose(frames_of(NOTHING_KNOWN, ReportScope(earlier_run_id, earlier_run_id), has_requests=True))
+            for earlier_run_id in runs_before_recovery(connection, reported, since, previous_id)
             if diagnose
         ]
         return replace(
-            frames_of(known_list, reported, since=since, previous=earlier, is_whole=True),
+            frames_of(known_list, reported, since=since, previous=previous_id, is_whole=True),
             store=store.name,
-            is_alone=run_id is not None and runs[order[-1]].started_at > runs[run_id].started_at,
-            previous=compared[0],
-            since=compared[1],
-            former_causes=pd.concat(causes).drop_duplicates(["ark_id", "request_url"]) if causes else None,
+            is_alone=run_id is not None and runs[run_ids[-1]].started_at > runs[run_id].started_at,
+            previous=compared_frames[0],
+            since=compared_frames[1],
+            former_causes=pd.concat(causes_by_run).drop_duplicates(["ark_id", "request_url"])
+            if causes_by_run
+            else None,
         )
 
     return read_store(store, load_chosen)
@@ -243,8 +247,9 @@ def _frames(
     is_whole: bool = False,
     has_requests: bool = False,
 ) -> Frames:
-    """Return the frames of *reported*; unless it *is_whole*, without earlier runs, and with requests only if asked.
+    """Return the frames of the run in *reported*, which is compared with the runs *since* and *previous*.
 
+    Unless *is_whole*, frames of other runs and of hosts are empty, and those of requests too unless *has_requests*.
     *arks* are all ARKs of the store; frames that need all of them share the object.
     """
 
@@ -255,11 +260,11 @@ def _frames(
     counting = cache_numbers(connection, "counting", counting_verdicts(reported))
     judged = cache_numbers(connection, "judged", select(verdict.c.ark_id).where(verdict.c.verdict_id.in_(counting)))
 
-    own = select(observation.c.observation_id).where(observation.c.run_id == run_id)
-    together = (verdict.c.run_id == observation.c.run_id) & (verdict.c.request_url == observation.c.request_url)
-    resting = select(observation.c.observation_id).join_from(verdict, observation, together)
-    asked = own.union(resting.where(verdict.c.verdict_id.in_(counting)))
-    is_asked = observation.c.observation_id.in_(asked) if has_requests else false()
+    own_observations = select(observation.c.observation_id).where(observation.c.run_id == run_id)
+    is_of_verdict = (verdict.c.run_id == observation.c.run_id) & (verdict.c.request_url == observation.c.request_url)
+    observations_of_verdicts = select(observation.c.observation_id).join_from(verdict, observation, is_of_verdict)
+    observation_ids = own_observations.union(observations_of_verdicts.where(verdict.c.verdict_id.in_(counting)))
+    is_asked = observation.c.observation_id.in_(observation_ids) if has_requests else false()
     observations, hops = with_hops(connection, OBSERVATIONS, HOP_OF, is_asked, of=observation.join(ark))
     if not has_requests:
         observations = load_rows(COMPARED_OBSERVATIONS, observation.c.run_id == run_id)
@@ -271,11 +276,11 @@ def _frames(
         is_current_mention,
         of=mention.join(document).join(ark),
     )
-    first = mentions.groupby(["document_id", "citation"])["mention_id"].transform("min")
+    first_mention_ids = mentions.groupby(["document_id", "citation"])["mention_id"].transform("min")
     with_runs = verdict.join(ark).join(run, run.c.run_id == verdict.c.run_id)
     verdicts = load_rows(VERDICTS, verdict.c.verdict_id.in_(counting), of=with_runs)
-    about = [mentions, observations[observations["run_id"].eq(run_id)], verdicts]
-    is_meant = arks["ark_id"].isin(pd.concat([rows["ark_id"] for rows in about]))
+    frames_with_arks = [mentions, observations[observations["run_id"].eq(run_id)], verdicts]
+    is_of_run = arks["ark_id"].isin(pd.concat([rows["ark_id"] for rows in frames_with_arks]))
     by_then = run.c.started_at <= start_of(until)
     ailing = select(verdict.c.ark_id).where(verdict.c.verdict_id.in_(counting), verdict.c.object.in_(AILING))
     good = load_rows(
@@ -285,19 +290,19 @@ def _frames(
         verdict.c.object.in_(WORKING),
         of=verdict.join(run),
     ).drop(columns="verdict_id")
-    copies = load_rows(MEMENTOS, memento.c.ark_id.in_(judged), by_then, of=memento.join(run))
-    copies = copies.sort_values(["at", "memento_id"])
-    later = run.c.started_at > start_of(run_id)
-    judging = select(verdict.c.run_id).where(verdict.c.verdict_id.in_(counting))
-    happened = is_event_since(reported, since, previous) if is_whole else event.c.run_id == NO_RUN
+    memento_rows = load_rows(MEMENTOS, memento.c.ark_id.in_(judged), by_then, of=memento.join(run))
+    memento_rows = memento_rows.sort_values(["at", "memento_id"])
+    is_later = run.c.started_at > start_of(run_id)
+    judging_runs = select(verdict.c.run_id).where(verdict.c.verdict_id.in_(counting))
+    is_event = is_event_since(reported, since, previous) if is_whole else event.c.run_id == NO_RUN
     runs = run.outerjoin(assessment)
     return Frames(
         run=load_rows(RUN, run.c.run_id == run_id, of=runs),
-        later=load_rows(RUN, run.c.run_id.in_(judging), later, of=runs),
+        later=load_rows(RUN, run.c.run_id.in_(judging_runs), is_later, of=runs),
         passed_over=load_rows(
             RUN,
             run.c.run_id.in_(select(document.c.run_id)),
-            later,
+            is_later,
             run.c.started_at <= start_of(reported.until),
             of=runs,
         ),
@@ -305,8 +310,8 @@ def _frames(
         is_all=reported.is_all,
         documents=load_rows(DOCUMENTS, document.c.run_id == run_id),
         findings=load_rows(FINDINGS, finding.c.run_id == run_id),
-        arks=arks if is_meant.all() else arks[is_meant].reset_index(drop=True),
-        mentions=mentions.assign(citation_id=first.astype("Int64")),
+        arks=arks if is_of_run.all() else arks[is_of_run].reset_index(drop=True),
+        mentions=mentions.assign(citation_id=first_mention_ids.astype("Int64")),
         observations=observations,
         hops=hops,
         fetches=fetches,
@@ -316,10 +321,10 @@ def _frames(
         latest=load_rows(LATEST, without_index(latest.c.verdict_id).in_(counting))
         if is_whole
         else load_rows(COMPARED_LATEST, verdict.c.verdict_id.in_(counting)),
-        events=load_rows(EVENTS, happened, of=event.join(ark)),
+        events=load_rows(EVENTS, is_event, of=event.join(ark)),
         history=load_rows(HISTORY, without_index(verdict.c.ark_id).in_(judged), by_then, of=verdict.join(run)),
         last_good=good.drop_duplicates("ark_id", keep="last", ignore_index=True),
-        mementos=copies.drop_duplicates(["ark_id", "request_url"], keep="last", ignore_index=True),
+        mementos=memento_rows.drop_duplicates(["ark_id", "request_url"], keep="last", ignore_index=True),
         registered=registered,
         declared=declared,
         known=_known_rows(connection, counting, reported, known_list),
@@ -330,11 +335,11 @@ def _frames(
 def _known_rows(
     connection: Connection, verdicts: Select[Any], reported: ReportScope, known_list: KnownProblems
 ) -> pd.DataFrame:
-    """Return the problems among *verdicts* that *known_list* accepts, with the accepting row in words."""
-    begun = connection.scalar(select(run.c.started_at).where(run.c.run_id == reported.until))
-    if not known_list or begun is None:
+    """Return the problems among *verdicts* that *known_list* accepts, one row per URL and document (see `KNOWN`)."""
+    started_at = connection.scalar(select(run.c.started_at).where(run.c.run_id == reported.until))
+    if not known_list or started_at is None:
         return frame_of(KNOWN, [])
-    day = datetime.fromisoformat(begun).date()
+    day = datetime.fromisoformat(started_at).date()
     rows = [
         (*pair, document, row.words)
         for pair, problem in problems_of(connection, verdicts, reported.run_id).items()
@@ -352,11 +357,11 @@ def load_problems(store: Path) -> list[Problem]:
     def load_current(connection: Connection) -> list[Problem]:
         reported = current_scope(connection)
         counting = cache_numbers(connection, "counting", counting_verdicts(reported))
-        found = problems_of(connection, counting, reported.run_id).values()
+        ark_problems = problems_of(connection, counting, reported.run_id).values()
         documents = load(connection, DOCUMENTS, document.c.run_id == reported.run_id)
         findings = load(connection, FINDINGS, finding.c.run_id == reported.run_id)
         unread = unread_documents(documents, findings)
-        return [*found, *(Problem(UNREADABLE, documents=(name,)) for name in unread)]
+        return [*ark_problems, *(Problem(UNREADABLE, documents=(url,)) for url in unread)]
 
     return read_store(store, load_current)
 
@@ -371,7 +376,7 @@ def unread_documents(documents: pd.DataFrame, findings: pd.DataFrame) -> list[st
 
 
 def registered_names(registry: Registry) -> pd.DataFrame:
-    """Return the registry's entry for each NAAN, sorted; of two entries the later wins."""
+    """Return one row per NAAN of *registry*: organization and contact; sorted. The last entry of a NAAN counts."""
     entries = (entry for entry in registry.entries if entry.naan and not entry.shoulder)
     rows = {entry.naan: (entry.organization, entry.where) for entry in entries}
     return frame_of(REGISTERED, [(naan, *values) for naan, values in sorted(rows.items())])
@@ -397,18 +402,18 @@ class Timeline:
 
 
 def timeline(connection: Connection, run_id: int) -> Timeline:
-    """Return all runs up to a run, or an empty timeline for `NO_RUN`; later runs are ignored.
+    """Return the judged runs up to *run_id*, their checks and the status of ARKs then; empty for `NO_RUN`.
 
-    The status after an earlier run is recomputed in temporary tables of the connection.
+    If later runs exist, the status is recomputed in temporary tables of the connection.
     """
     if run_id != NO_RUN and has_followers(connection, run_id):
         rebuild_in_temporary_tables(connection, until=run_id)
-    this = select(run.c.started_at, run.c.run_id).where(run.c.run_id == run_id).scalar_subquery()
-    age = (run.c.started_at, run.c.run_id)
-    runs = load(connection, JUDGED_RUNS, tuple_(*age) <= this, of=run.join(assessment), order=age)
-    is_meant = without_index(verdict.c.run_id).in_(runs["run_id"].tolist())
-    together = (latest.c.ark_id == verdict.c.ark_id) & (latest.c.request_url == verdict.c.request_url)
-    checks = load(connection, CHECKS, is_meant, of=verdict.join(latest, together), order=(None,))
+    reported_run = select(run.c.started_at, run.c.run_id).where(run.c.run_id == run_id).scalar_subquery()
+    run_order = (run.c.started_at, run.c.run_id)
+    runs = load(connection, JUDGED_RUNS, tuple_(*run_order) <= reported_run, of=run.join(assessment), order=run_order)
+    is_of_runs = without_index(verdict.c.run_id).in_(runs["run_id"].tolist())
+    is_same_pair = (latest.c.ark_id == verdict.c.ark_id) & (latest.c.request_url == verdict.c.request_url)
+    checks = load(connection, CHECKS, is_of_runs, of=verdict.join(latest, is_same_pair), order=(None,))
     checks = checks.merge(runs[["run_id", "started_at", "is_suspect"]].reset_index(names="run"), on="run_id")
     with_last = latest.join(ark).outerjoin(verdict, verdict.c.verdict_id == latest.c.verdict_id)
     return Timeline(

@@ -53,53 +53,66 @@ def read_inventory(path: Path) -> pd.DataFrame:
     rows: dict[str, tuple[Any, ...]] = {}
     problems: list[str] = []
     names: list[str | None] | None = None
-    for line, cells in csv_lines(read_text(path, _MOST_BYTES), path):
+    for line_number, cells in csv_lines(read_text(path, _MOST_BYTES), path):
         if names is None:
-            names = _names(cells, f"{path}:{line}: ")
+            names = _names(cells, f"{path}:{line_number}: ")
             continue
         try:
-            row = _row(line, cells, names)
+            row = _row(line_number, cells, names)
             if row[1] in rows:
                 raise ValueError(f"{row[1]} is already on line {rows[row[1]][0]}")
-        except ValueError as problem:
-            problems.append(f"{path}:{line}: {problem}")
+        except ValueError as error:
+            problems.append(f"{path}:{line_number}: {error}")
         else:
             rows[row[1]] = row
     if names is None:
         raise UserMistake(f"{path}:1: has no line that names the columns: ark, expected_url …")
     if problems:
-        more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
-        raise UserMistake(problems[0] + more)
+        more_words = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
+        raise UserMistake(problems[0] + more_words)
     return frame_of(DTYPES, [*rows.values()])
 
 
-def _names(cells: list[str], at: str) -> list[str | None]:
-    """Return the name of each column; None for a column to ignore."""
+def _names(cells: list[str], message_start: str) -> list[str | None]:
+    """Return the name of each column in `COLUMNS`, or None, for the *cells* of the first line.
+
+    Raises `UserMistake`, which begins with *message_start*, for a missing `ark` or a repeated column.
+    """
     names = [
         COLUMNS.get(cell.strip().lower()) or COLUMNS.get(_WORDS.sub("_", cell.lower()).strip("_")) for cell in cells
     ]
     named = [name for name in names if name]
     if "ark" not in named:
-        raise UserMistake(f"{at}no column is named ark; the first line names the columns: ark, expected_url …")
-    twice = next((name for name in named if named.count(name) > 1), None)
-    if twice:
-        raise UserMistake(f"{at}two columns are the {twice}")
+        raise UserMistake(
+            f"{message_start}no column is named ark; the first line names the columns: ark, expected_url …"
+        )
+    repeated_name = next((name for name in named if named.count(name) > 1), None)
+    if repeated_name:
+        raise UserMistake(f"{message_start}two columns are the {repeated_name}")
     return names
 
 
-def _row(line: int, cells: list[str], names: list[str | None]) -> tuple[Any, ...]:
+def _row(line_number: int, cells: list[str], names: list[str | None]) -> tuple[Any, ...]:
+    """Return the values of a line in the order of `DTYPES`. Raises ValueError with the problem of the line."""
     if len(cells) > len(names) and any(cell.strip() for cell in cells[len(names) :]):
         raise ValueError(f"has {len(cells)} cells, and there are {len(names)} columns")
     by_name = {name: cell.strip() for name, cell in zip(names, cells, strict=False) if name}
-    written = by_name.get("ark", "")
+    as_written = by_name.get("ark", "")
     try:
-        ark = Ark.parse(written)
+        ark = Ark.parse(as_written)
     except NotAnArk:
-        raise ValueError(f"not an ARK: {written!r}") from None
-    expected = by_name.get("expected_url") or None
-    if expected and not _is_web(expected):
-        raise ValueError(f"not an http or https URL: {expected!r}")
-    return (line, str(ark), ark.naan, expected, by_name.get("title") or None, by_name.get("collection") or None)
+        raise ValueError(f"not an ARK: {as_written!r}") from None
+    expected_url = by_name.get("expected_url") or None
+    if expected_url and not _is_web(expected_url):
+        raise ValueError(f"not an http or https URL: {expected_url!r}")
+    return (
+        line_number,
+        str(ark),
+        ark.naan,
+        expected_url,
+        by_name.get("title") or None,
+        by_name.get("collection") or None,
+    )
 
 
 def _is_web(url: str) -> bool:
@@ -113,18 +126,21 @@ _CHECKS = select_columns(verdict, "request_url", "object", "final_url", ark=ark.
 
 
 def with_checks(connection: Connection, inventory: pd.DataFrame, run_id: int) -> pd.DataFrame:
-    """Return one row per ARK of *inventory* and URL, with its last check, up to this run; one row if it has none.
+    """Return one row per ARK of *inventory* and requested URL, with the last check there up to *run_id*.
 
-    `is_cited` is true if a document has cited the ARK by then. Skipped ARKs have no check.
+    An ARK without a check, or with skipped ones only, has one row without URL. `is_cited`: a document has cited the ARK
+    by then. `is_chosen` is True.
     """
     # One JSON text, because it may have any length.
-    listed = func.json_each(json.dumps(inventory["ark"].tolist())).table_valued("value")
-    is_meant = ark.c.ark.in_(select(listed.c.value)) & (run.c.started_at <= start_of(run_id))
-    citing = select(ark.c.ark).select_from(mention.join(ark).join(document).join(run))
-    cited = connection.scalars(citing.where(is_meant).distinct()).all()
+    listed_arks = func.json_each(json.dumps(inventory["ark"].tolist())).table_valued("value")
+    is_listed_and_in_time = ark.c.ark.in_(select(listed_arks.c.value)) & (run.c.started_at <= start_of(run_id))
+    citing_query = select(ark.c.ark).select_from(mention.join(ark).join(document).join(run))
+    cited_arks = connection.scalars(citing_query.where(is_listed_and_in_time).distinct()).all()
     was_sent = verdict.c.object != ObjectOutcome.SKIPPED.value
-    in_time = (run.c.started_at, verdict.c.verdict_id)
-    checks = load(connection, _CHECKS, is_meant, was_sent, of=verdict.join(ark).join(run), order=in_time)
-    last = checks.drop_duplicates(["ark", "request_url"], keep="last").sort_values(["ark", "request_url"])
-    rows = inventory.merge(last, on="ark", how="left")
-    return rows.assign(is_cited=rows["ark"].isin(cited), is_chosen=True)
+    check_order = (run.c.started_at, verdict.c.verdict_id)
+    checks = load(
+        connection, _CHECKS, is_listed_and_in_time, was_sent, of=verdict.join(ark).join(run), order=check_order
+    )
+    last_checks = checks.drop_duplicates(["ark", "request_url"], keep="last").sort_values(["ark", "request_url"])
+    rows = inventory.merge(last_checks, on="ark", how="left")
+    return rows.assign(is_cited=rows["ark"].isin(cited_arks), is_chosen=True)

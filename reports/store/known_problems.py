@@ -42,7 +42,7 @@ _RANKS = {str(outcome): _FAMILIES.index(outcome.family) for outcome in _OF_ARKS}
 #: The outcomes that a row can accept, the most severe first.
 STATES = (*_RANKS, MISTYPED, UNREADABLE)
 #: The forms of a day: ISO 8601, and the one of spreadsheets in countries where the day comes first.
-_FORMS_OF_DAY = ("%Y-%m-%d", "%d.%m.%Y")
+_DATE_FORMATS = ("%Y-%m-%d", "%d.%m.%Y")
 
 
 class Target(StrEnum):
@@ -67,17 +67,17 @@ def target_of(what: str) -> tuple[Target, str]:
     >>> target_of("host:N2T.net:443")
     (<Target.HOST: 'host'>, 'n2t.net')
     """
-    label, _, rest = (part.strip() for part in what.partition(":"))
+    label, _, target = (part.strip() for part in what.partition(":"))
     match label.lower():
         case Target.HOST:
-            host = authority_of(rest if "://" in rest else f"https://{rest}/")
+            host = authority_of(target if "://" in target else f"https://{target}/")
             if not host or set(host) & set("*? "):
                 raise ValueError(f"{what!r} names no host: write host: and the name, such as host:old.example.org")
             return Target.HOST, host
         case Target.DOCUMENT:
-            if not rest:
+            if not target:
                 raise ValueError(f"{what!r} names no document: write document: and the address or its beginning")
-            return Target.DOCUMENT, rest
+            return Target.DOCUMENT, target
     if what.endswith("*"):
         return Target.BEGINNING, normal_prefix(what[:-1])
     try:
@@ -88,32 +88,33 @@ def target_of(what: str) -> tuple[Target, str]:
 
 @dataclass(frozen=True, slots=True)
 class KnownProblem:
-    """A row of the list."""
+    """A row of the list: an accepted outcome of an ARK, of ARKs, of a host or of documents."""
 
     line: int
+    """The number of the line in the file, from 1; 0 without a file."""
     what: str
-    """The column as written."""
+    """The text of the column `what` as written."""
     kind: Target
     target: str
-    """The text after the kind, in the form that `target_of` returns."""
+    """The text to compare with, as `target_of` returns."""
     state: str
-    """The outcome that is accepted, and those that are not worse."""
+    """The worst outcome that the row accepts, one of `STATES`; empty for a row that only selects."""
     reason: str = ""
     until: date | None = None
-    """The day from which it no longer counts; None without an end."""
+    """The first day on which the row no longer counts; None without an end."""
     who: str = ""
 
     def is_over(self, day: date) -> bool:
-        """Return True if the row no longer counts on a day."""
+        """Return True if the row no longer counts on *day*."""
         return self.until is not None and self.until <= day
 
     def accepts(self, outcome: str, day: date) -> bool:
-        """Return True if the row, which matches the ARK or document, accepts its outcome on a day."""
+        """Return True if the row accepts *outcome* on *day*; the caller has compared the target."""
         return not self.is_over(day) and not is_worse(outcome, self.state)
 
     @property
     def words(self) -> str:
-        """The row in words.
+        """The reason, the accepted state, the end and the person of the row, as one phrase.
 
         >>> KnownProblem(3, "ark:12148/x", Target.ARK, "ark:12148/x", "broken", "it moves", date(2027, 1, 1), "Anna").words
         'it moves (broken accepted until 2027-01-01, Anna)'
@@ -126,7 +127,7 @@ class KnownProblem:
 
 
 def is_worse(outcome: str, state: str) -> bool:
-    """Return True if an outcome is worse than an accepted one.
+    """Return True if *outcome* is worse than the accepted *state*, or is of another vocabulary and differs.
 
     >>> is_worse("broken", "timeout"), is_worse("timeout", "broken"), is_worse("reset", "timeout")
     (True, False, False)
@@ -137,7 +138,7 @@ def is_worse(outcome: str, state: str) -> bool:
 
 
 def fits_document(url: str, pattern: str) -> bool:
-    """Return True if a document matches by its address, by its beginning, or by a pattern with ``*``.
+    """Return True if *url* begins with *pattern*, or matches as a whole if *pattern* has a ``*``.
 
     Only ``*`` is special, because addresses contain question marks and file names contain brackets.
 
@@ -162,7 +163,7 @@ class KnownProblems:
 
     @cached_property
     def _by_target(self) -> Mapping[tuple[Target, str | None], list[KnownProblem]]:
-        """The rows by kind and target, and all rows of a kind without a target."""
+        """The rows by (kind, target), and all rows of a kind by (kind, None)."""
         by_target: defaultdict[tuple[Target, str | None], list[KnownProblem]] = defaultdict(list)
         for row in self.rows:
             by_target[row.kind, row.target].append(row)
@@ -170,7 +171,7 @@ class KnownProblems:
         return by_target
 
     def about(self, problem: Problem) -> Iterator[KnownProblem]:
-        """Yield the rows about the ARK of a problem, its hosts, or documents; whatever outcome they accept."""
+        """Yield the rows that match the ARK, a host or a document of *problem*, whatever outcome they accept."""
         yield from self._about_ark(problem)
         for document in problem.documents:
             yield from self._about_document(document)
@@ -190,17 +191,22 @@ class KnownProblems:
         yield from (row for row in rows if row not in exact and fits_document(document, row.target))
 
     def accepting(self, problem: Problem, day: date) -> dict[str | None, KnownProblem]:
-        """Return the rows that accept a problem on a day, by document: one for all (None), or one for each of some."""
-        everywhere = _first_accepting(self._about_ark(problem), problem, day)
-        if everywhere is not None:
-            return {None: everywhere}
-        rows = {name: _first_accepting(self._about_document(name), problem, day) for name in problem.documents}
-        return {name: row for name, row in rows.items() if row is not None}
+        """Return the row that accepts *problem* on *day*, by citing document.
+
+        The only key is None if a row accepts it in all documents. The result is empty if no row accepts it.
+        """
+        row_for_all = _first_accepting(self._about_ark(problem), problem, day)
+        if row_for_all is not None:
+            return {None: row_for_all}
+        rows = {
+            document: _first_accepting(self._about_document(document), problem, day) for document in problem.documents
+        }
+        return {document: row for document, row in rows.items() if row is not None}
 
     def accepts(self, problem: Problem, day: date) -> bool:
-        """Return True if a problem is known on a day, in all documents that cite its ARK."""
-        accepting = self.accepting(problem, day)
-        return None in accepting or 0 < len(accepting) == len(problem.documents)
+        """Return True if rows accept *problem* on *day* in all documents that cite its ARK."""
+        accepting_rows = self.accepting(problem, day)
+        return None in accepting_rows or 0 < len(accepting_rows) == len(problem.documents)
 
 
 #: A list without rows.
@@ -212,52 +218,57 @@ def _first_accepting(rows: Iterable[KnownProblem], problem: Problem, day: date) 
 
 
 def stale_rows(known_list: KnownProblems, problems: Iterable[Problem], day: date) -> Iterator[tuple[KnownProblem, str]]:
-    """Yield the rows to look at, with the reason in words: they are over, match no problem, or it got worse."""
-    worse: dict[KnownProblem, Problem] = {}
-    matching: set[KnownProblem] = set()
+    """Yield the rows to review on *day* with a reason: past their end, without a problem, or a problem got worse."""
+    worse_problems: dict[KnownProblem, Problem] = {}
+    matching_rows: set[KnownProblem] = set()
     for problem in problems:
         rows = [row for row in known_list.about(problem) if _is_of_kind(row.state, problem.outcome)]
-        matching.update(rows)
+        matching_rows.update(rows)
         if not known_list.accepts(problem, day):
-            worse |= {row: problem for row in rows if is_worse(problem.outcome, row.state) and row not in worse}
+            worse_problems |= {
+                row: problem for row in rows if is_worse(problem.outcome, row.state) and row not in worse_problems
+            }
     for row in known_list.rows:
         if row.is_over(day):
             yield row, f"is over since {row.until}"
-        elif row not in matching:
+        elif row not in matching_rows:
             yield row, "matches no problem"
-        elif row in worse:
-            problem = worse[row]
+        elif row in worse_problems:
+            problem = worse_problems[row]
             yield row, f"got worse: {problem.ark or problem.documents[0]} is {problem.outcome}, accepted is {row.state}"
 
 
 def _is_of_kind(state: str, outcome: str) -> bool:
-    """Return True if a state and an outcome are both of ARKs, both of citations, or both of documents."""
+    """Return True if *state* and *outcome* are equal, or are both outcomes of ARKs."""
     return state == outcome or (state in _RANKS and outcome in _RANKS)
 
 
 def selection_of(whats: Iterable[str]) -> KnownProblems:
-    """Return rows for texts of the column `what`, without a state, to select problems. Raises `UserMistake`."""
+    """Return a row without a state for each text of the column `what`, to select problems.
+
+    Raises `UserMistake` for a text that `target_of` refuses.
+    """
     try:
         return KnownProblems([KnownProblem(0, what, *target_of(what), state="") for what in whats])
-    except ValueError as problem:
-        raise UserMistake(str(problem)) from None
+    except ValueError as error:
+        raise UserMistake(str(error)) from None
 
 
 def rows_to_add(
     problems: Iterable[Problem], selection: KnownProblems, known_list: KnownProblems, day: date
 ) -> list[tuple[str, str]]:
-    """Return the text of the column `what` and the state of each row to add, so that *known_list* accepts *problems*.
+    """Return the rows to add, as (text of the column `what`, state), so that *known_list* accepts *problems* on *day*.
 
-    Without a *selection* these are failures, missing answers and unreadable documents, one row for each ARK and
-    document. A row of a selection accepts the worst problem that it matches. Raises `UserMistake` if one matches none.
+    An empty *selection* gives one row for each failing or unreachable ARK and each unreadable document. Otherwise each
+    row of *selection* accepts the worst problem that matches. Raises `UserMistake` for a row without a problem.
     """
-    there = {(row.kind, row.target, row.state) for row in known_list.rows if not row.is_over(day)}
+    present_rows = {(row.kind, row.target, row.state) for row in known_list.rows if not row.is_over(day)}
     states: dict[tuple[Target, str, bool], str] = {}
-    matching: set[KnownProblem] = set()
+    matching_rows: set[KnownProblem] = set()
     for problem in problems:
         if selection:
             rows = list(selection.about(problem))
-            matching.update(rows)
+            matching_rows.update(rows)
             targets = [(row.kind, row.target) for row in rows]
         elif problem.outcome == UNREADABLE:
             targets = [(Target.DOCUMENT, problem.documents[0])]
@@ -267,18 +278,18 @@ def rows_to_add(
         for kind, target in () if known_list.accepts(problem, day) else targets:
             key = (kind, target, problem.outcome == UNREADABLE)
             states[key] = min(problem.outcome, states.get(key, problem.outcome), key=STATES.index)
-    idle = next((row.what for row in selection.rows if row not in matching), None)
-    if idle is not None:
-        raise UserMistake(f"nothing fails that {idle!r} matches")
+    unused_what = next((row.what for row in selection.rows if row not in matching_rows), None)
+    if unused_what is not None:
+        raise UserMistake(f"nothing fails that {unused_what!r} matches")
     return [
         (what_of(kind, target), state)
         for (kind, target, _), state in states.items()
-        if (kind, target, state) not in there
+        if (kind, target, state) not in present_rows
     ]
 
 
 def what_of(kind: Target, target: str) -> str:
-    """Return the text of the column `what` for a target, which `target_of` reads.
+    """Return the text of the column `what` for a target: the inverse of `target_of`.
 
     >>> what_of(Target.HOST, "n2t.net"), what_of(Target.BEGINNING, "ark:12148/btv1")
     ('host:n2t.net', 'ark:12148/btv1*')
@@ -297,7 +308,7 @@ class KnownFile:
 
     text: str
     columns: Sequence[str]
-    """The names of the columns in the first line; empty for columns of no meaning."""
+    """The names of the columns in the first line; an empty name for a column outside `COLUMNS`."""
     known: KnownProblems = NOTHING_KNOWN
 
 
@@ -310,23 +321,24 @@ def read_known_file(path: Path) -> KnownFile:
     """Return the list at *path*. Raises `UserMistake` with the first bad line."""
     text = read_text(path, MOST_BYTES)
     lines = csv_lines(text, path)
-    line, cells = next(lines, (1, []))
+    line_number, cells = next(lines, (1, []))
     columns = tuple(name if (name := cell.strip().lower()) in COLUMNS else "" for cell in cells)
     missing = next((name for name in _REQUIRED if name not in columns), None)
-    twice = next((name for name in columns if name and columns.count(name) > 1), None)
-    if missing or twice:
-        fault = f"no column is named {missing}" if missing else f"two columns are named {twice}"
-        raise UserMistake(f"{path}:{line}: {fault}; the first line names the columns: {','.join(COLUMNS)}")
+    repeated_name = next((name for name in columns if name and columns.count(name) > 1), None)
+    if missing or repeated_name:
+        message = f"no column is named {missing}" if missing else f"two columns are named {repeated_name}"
+        raise UserMistake(f"{path}:{line_number}: {message}; the first line names the columns: {','.join(COLUMNS)}")
     rows = []
-    for line, cells in lines:
+    for line_number, cells in lines:
         try:
-            rows.append(_row(line, cells, columns))
-        except ValueError as problem:
-            raise UserMistake(f"{path}:{line}: {problem}") from None
+            rows.append(_row(line_number, cells, columns))
+        except ValueError as error:
+            raise UserMistake(f"{path}:{line_number}: {error}") from None
     return KnownFile(text, columns, KnownProblems(rows))
 
 
-def _row(line: int, cells: Sequence[str], columns: Sequence[str]) -> KnownProblem:
+def _row(line_number: int, cells: Sequence[str], columns: Sequence[str]) -> KnownProblem:
+    """Return the row of a line. Raises ValueError with the problem of the line."""
     if any(cell.strip() for cell in cells[len(columns) :]):
         raise ValueError(f"has {len(cells)} cells, and there are {len(columns)} columns")
     pairs = zip(columns, cells, strict=False)
@@ -338,35 +350,36 @@ def _row(line: int, cells: Sequence[str], columns: Sequence[str]) -> KnownProble
     if state == UNREADABLE and kind is not Target.DOCUMENT:
         raise ValueError(f"{UNREADABLE} is a state of documents: write document: and the address")
     until = _day(values["until"]) if values["until"] else None
-    return KnownProblem(line, values["what"], kind, target, state, values["reason"], until, values["who"])
+    return KnownProblem(line_number, values["what"], kind, target, state, values["reason"], until, values["who"])
 
 
 def _day(text: str) -> date:
-    """Return a day in a cell. Raises ValueError if it is none, or if day and month could be exchanged.
+    """Return the day that a cell states. Raises ValueError for any form outside `_DATE_FORMATS`.
 
     >>> _day("2027-01-31"), _day("31.1.2027")
     (datetime.date(2027, 1, 31), datetime.date(2027, 1, 31))
     """
-    for form in _FORMS_OF_DAY:
+    for date_format in _DATE_FORMATS:
         with suppress(ValueError):
-            return datetime.strptime(text, form).date()
+            return datetime.strptime(text, date_format).date()
     raise ValueError(f"until is a day such as 2027-01-31, and not {text!r}")
 
 
 def addition(file: KnownFile, rows: Iterable[Mapping[str, str]], path: Path) -> str:
-    """Return the text to append to *file*, which is at *path*, for rows as values by column. Raises `UserMistake`.
+    """Return the CSV text to append to *file* at *path* for *rows*, each with its values by column.
 
-    It has the delimiter, the columns and the line ends of the file. A spreadsheet executes no cell of it.
+    The text has the delimiter, columns and line ends of the file; formulas are neutralized. Raises `UserMistake` if the
+    file lacks a column.
     """
     newline = "\r\n" if "\r\n" in file.text.splitlines(keepends=True)[0] else "\n"
     text = "" if file.text.endswith(("\r", "\n")) else newline
     for row in rows:
-        missing = next((name for name, value in row.items() if value and name not in file.columns), None)
-        if missing is not None:
-            raise UserMistake(f"{path} has no column {missing}: add it to the line that names the columns")
-        line = io.StringIO(newline="")
+        missing_column = next((column for column, value in row.items() if value and column not in file.columns), None)
+        if missing_column is not None:
+            raise UserMistake(f"{path} has no column {missing_column}: add it to the line that names the columns")
+        csv_line = io.StringIO(newline="")
         # csv quotes the characters of this line end only, and a lone carriage return in a cell must be quoted, too.
-        writer = csv.writer(line, delimiter=delimiter_of(file.text), lineterminator="\r\n")
-        writer.writerow([neutralize_formula(row.get(name, "")) for name in file.columns])
-        text += line.getvalue().removesuffix("\r\n") + newline
+        writer = csv.writer(csv_line, delimiter=delimiter_of(file.text), lineterminator="\r\n")
+        writer.writerow([neutralize_formula(row.get(column, "")) for column in file.columns])
+        text += csv_line.getvalue().removesuffix("\r\n") + newline
     return text

@@ -50,7 +50,7 @@ class ReportScope:
 
 
 def load_runs(connection: Connection) -> dict[int, Row[Any]]:
-    """Return all runs by number, the oldest first, with what each holds: a document, a readable one, a verdict."""
+    """Return all runs by number, the oldest first, with `has_document`, `has_read` (a readable document), `has_verdict`."""
     has_document = select(document.c.run_id).where(document.c.run_id == run.c.run_id)
     has_verdict = select(verdict.c.run_id).where(verdict.c.run_id == run.c.run_id)
     query = select(
@@ -63,52 +63,52 @@ def load_runs(connection: Connection) -> dict[int, Row[Any]]:
 
 
 def current_scope(connection: Connection) -> ReportScope:
-    """Return the newest finished run that has read a document, with all later checks of its ARKs.
+    """Return the scope of the newest finished run that has read a document, with all later checks of its ARKs.
 
-    Without such a run, take an unfinished one, or one that read nothing. In a store with checks only, take all ARKs.
-    In an empty store it is `NO_RUN`.
+    Without such a run, take the newest unfinished one, else one that read nothing. In a store without documents, the
+    scope covers all ARKs. In an empty store, its `run_id` is `NO_RUN`.
     """
     newest_first = [*reversed(load_runs(connection).values())]
-    last = newest_first[0].run_id if newest_first else NO_RUN
-    finished = [row for row in newest_first if row.state == FINISHED and row.has_read]
-    read = [row for row in newest_first if row.has_read]
-    for row in (*finished, *read, *(row for row in newest_first if row.has_document)):
-        return ReportScope(row.run_id, last)
-    checked = (ReportScope(row.run_id, last, is_all=True) for row in newest_first if row.has_verdict)
-    return next(checked, ReportScope(last, last))
+    last_run_id = newest_first[0].run_id if newest_first else NO_RUN
+    finished_runs = [row for row in newest_first if row.state == FINISHED and row.has_read]
+    runs_with_text = [row for row in newest_first if row.has_read]
+    for row in (*finished_runs, *runs_with_text, *(row for row in newest_first if row.has_document)):
+        return ReportScope(row.run_id, last_run_id)
+    check_scopes = (ReportScope(row.run_id, last_run_id, is_all=True) for row in newest_first if row.has_verdict)
+    return next(check_scopes, ReportScope(last_run_id, last_run_id))
 
 
 def run_before(runs: Mapping[int, Row[Any]], run_id: int) -> int | None:
     """Return the last finished run before *run_id* with the same command and seeds, or None.
 
-    A run that had documents and could read none of them shows nothing to compare with.
+    A run that had documents and could read none of them is left out. *runs* is the result of `load_runs`.
     """
-    this = runs.get(run_id)
-    earlier = [
+    reported_run = runs.get(run_id)
+    earlier_run_ids = [
         row.run_id
         for row in runs.values()
-        if this is not None
-        and (row.command, row.seeds, row.state) == (this.command, this.seeds, FINISHED)
-        and row.started_at < this.started_at
+        if reported_run is not None
+        and (row.command, row.seeds, row.state) == (reported_run.command, reported_run.seeds, FINISHED)
+        and row.started_at < reported_run.started_at
         and (row.has_read or not row.has_document)
     ]
-    return earlier[-1] if earlier else None
+    return earlier_run_ids[-1] if earlier_run_ids else None
 
 
-_other = run.alias()
+_other_run = run.alias()
 #: Runs that overlap with another: each began before the other ended. An interrupted run may resume days after a
 #: later one; the end of a run that never ended is unknown.
-_overlapping = (
+_overlapping_runs = (
     select(run.c.run_id)
-    .join(_other, run.c.run_id != _other.c.run_id)
-    .where(or_(_other.c.ended_at.is_(None), run.c.started_at <= _other.c.ended_at))
-    .where(or_(run.c.ended_at.is_(None), _other.c.started_at <= run.c.ended_at))
+    .join(_other_run, run.c.run_id != _other_run.c.run_id)
+    .where(or_(_other_run.c.ended_at.is_(None), run.c.started_at <= _other_run.c.ended_at))
+    .where(or_(run.c.ended_at.is_(None), _other_run.c.started_at <= run.c.ended_at))
 )
 #: The time of the last answer of a verdict; looked up only for overlapping runs, whose order does not follow from
 #: their start.
 _answered_at = case(
     (
-        verdict.c.run_id.in_(_overlapping.scalar_subquery()),
+        verdict.c.run_id.in_(_overlapping_runs.scalar_subquery()),
         func.coalesce(
             select(func.min(func.max(observation.c.at), func.coalesce(run.c.ended_at, "9")))
             .where(observation.c.run_id == verdict.c.run_id, observation.c.request_url == verdict.c.request_url)
@@ -130,44 +130,46 @@ def without_index(column: ColumnElement[Any]) -> ColumnElement[Any]:
 
 
 def counting_verdicts(reported: ReportScope) -> Select[Any]:
-    """Return the query for the verdicts that count: the last one for each URL that the run cites or has judged.
+    """Return the query for the numbers of the verdicts that count: the last for each URL cited or judged by the run.
 
-    These are the verdicts of the run itself, and the last earlier one for each URL that it cites but did not request,
-    because a run requests only the ARKs that are due. Unless the run is reported alone, later verdicts replace them.
+    These are the verdicts of the run, and the last earlier verdict for each URL that the run cites but did not request,
+    because a run requests only the ARKs that are due. Unless the run is reported alone, later verdicts replace these.
     """
-    run_id, last = reported.run_id, start_of(reported.until)
+    run_id, last_start = reported.run_id, start_of(reported.until)
     # With the index, SQLite would seek every cited URL in every run.
     request_url = without_index(verdict.c.request_url)
-    cited = select(mention.c.request_url).join(document).where(document.c.run_id == run_id, is_current_mention)
-    judged = select(verdict.c.request_url).where(verdict.c.run_id == run_id)
-    by_run = (run.c.started_at.desc(), run.c.run_id.desc(), verdict.c.verdict_id.desc())
+    cited_urls = select(mention.c.request_url).join(document).where(document.c.run_id == run_id, is_current_mention)
+    judged_urls = select(verdict.c.request_url).where(verdict.c.run_id == run_id)
+    newest_first = (run.c.started_at.desc(), run.c.run_id.desc(), verdict.c.verdict_id.desc())
 
-    def aged_by(*order: Any) -> Select[Any]:
+    def ranked_by(*order: Any) -> Select[Any]:
         age = func.row_number().over(partition_by=verdict.c.request_url, order_by=order)
         return select(verdict.c.verdict_id, age.label("age")).join(run)
 
     if not reported.is_alone:
-        meant = aged_by(_answered_at.desc(), *by_run).where(run.c.started_at <= last)
+        ranked_verdicts = ranked_by(_answered_at.desc(), *newest_first).where(run.c.started_at <= last_start)
         if not reported.is_all:
-            meant = meant.where(or_(verdict.c.request_url.in_(cited), verdict.c.request_url.in_(judged)))
-        aged = meant.subquery()
-        return select(aged.c.verdict_id).where(aged.c.age == 1)
-    numbered = select(run.c.run_id, func.row_number().over(order_by=(run.c.started_at, run.c.run_id)).label("place"))
-    places = numbered.where(run.c.started_at < last).subquery()
+            ranked_verdicts = ranked_verdicts.where(
+                or_(verdict.c.request_url.in_(cited_urls), verdict.c.request_url.in_(judged_urls))
+            )
+        ranked = ranked_verdicts.subquery()
+        return select(ranked.c.verdict_id).where(ranked.c.age == 1)
+    run_places = select(run.c.run_id, func.row_number().over(order_by=(run.c.started_at, run.c.run_id)).label("place"))
+    earlier_runs = run_places.where(run.c.started_at < last_start).subquery()
     # With max(), SQLite returns the row of the maximum in each group; sorting all rows takes longer.
-    earlier = (
-        select(verdict.c.verdict_id, func.max(places.c.place))
-        .join(places, places.c.run_id == verdict.c.run_id)
-        .where(request_url.in_(cited.except_(judged)))
+    last_earlier_verdicts = (
+        select(verdict.c.verdict_id, func.max(earlier_runs.c.place))
+        .join(earlier_runs, earlier_runs.c.run_id == verdict.c.run_id)
+        .where(request_url.in_(cited_urls.except_(judged_urls)))
         .group_by(verdict.c.request_url)
         .subquery()
     )
-    own = select(verdict.c.verdict_id).where(verdict.c.run_id == run_id)
-    return own.union_all(select(earlier.c.verdict_id)).subquery().select()
+    own_verdicts = select(verdict.c.verdict_id).where(verdict.c.run_id == run_id)
+    return own_verdicts.union_all(select(last_earlier_verdicts.c.verdict_id)).subquery().select()
 
 
 def cache_numbers(connection: Connection, name: str, numbers: Select[Any]) -> Select[Any]:
-    """Store the result of *numbers* in a temporary table of this connection; return a query for it."""
+    """Store the integers that the query *numbers* returns in the temporary table *name*; return a query for them."""
     statement = numbers.compile(connection, compile_kwargs={"literal_binds": True})
     connection.exec_driver_sql(f"DROP TABLE IF EXISTS temp.{name}")
     connection.exec_driver_sql(f"CREATE TEMP TABLE {name} (number INTEGER PRIMARY KEY)")
@@ -180,48 +182,54 @@ def start_of(run_id: int | None) -> Any:
     return select(run.c.started_at).where(run.c.run_id == run_id).scalar_subquery()
 
 
-#: The most runs in which the former failures of recovered ARKs are diagnosed.
+#: The largest number of runs in which the former failures of recovered ARKs are diagnosed.
 _MOST_FAILED = 2
 
 
 def runs_before_recovery(
     connection: Connection, reported: ReportScope, since: int | None, previous: int | None
 ) -> Sequence[int]:
-    """Return the runs in which ARKs failed last whose recovery is an event of the report; the latest first."""
-    begun, failed = run.alias(), run.alias()
-    last = (
-        select(verdict.c.run_id, func.max(failed.c.started_at).label("at"))
-        .join_from(event, begun, begun.c.run_id == event.c.run_id)
+    """Return the runs in which the recovered ARKs of the report failed last; at most `_MOST_FAILED`, the latest first."""
+    recovery_run, failed_run = run.alias(), run.alias()
+    last_failures = (
+        select(verdict.c.run_id, func.max(failed_run.c.started_at).label("at"))
+        .join_from(event, recovery_run, recovery_run.c.run_id == event.c.run_id)
         .join(verdict, (verdict.c.ark_id == event.c.ark_id) & (verdict.c.request_url == event.c.request_url))
-        .join(failed, failed.c.run_id == verdict.c.run_id)
+        .join(failed_run, failed_run.c.run_id == verdict.c.run_id)
         .join(assessment, assessment.c.run_id == verdict.c.run_id)
         .where(is_event_since(reported, since, previous), event.c.event == EventKind.RECOVERED)
         # An outage is not the failure that has ended.
         .where(assessment.c.is_suspect.is_(False))
-        .where(failed.c.started_at < begun.c.started_at, verdict.c.object.in_(AILING))
+        .where(failed_run.c.started_at < recovery_run.c.started_at, verdict.c.object.in_(AILING))
         .group_by(event.c.event_id)
         .subquery()
     )
     return connection.scalars(
-        select(last.c.run_id).group_by(last.c.run_id).order_by(func.max(last.c.at).desc()).limit(_MOST_FAILED)
+        select(last_failures.c.run_id)
+        .group_by(last_failures.c.run_id)
+        .order_by(func.max(last_failures.c.at).desc())
+        .limit(_MOST_FAILED)
     ).all()
 
 
 def is_event_since(reported: ReportScope, since: int | None, previous: int | None) -> ColumnElement[bool]:
-    """Return a condition for events of this run, and of runs after *since* and before it.
+    """Return a condition for the events of the reported run, and of the runs between run *since* and this run.
 
-    Without *since* they are the events after the *previous* run about URLs that the run cites or has judged, because
-    another run, such as a recheck, may have recorded them. If later checks count, their events about these URLs are
-    included.
+    Without *since*, events of runs after the *previous* run are included for URLs that the reported run cites or has
+    judged: a recheck, for example, may have recorded them. If later checks count, so do their events about these URLs.
     """
     run_id, until = reported.run_id, reported.until
-    happened = [event.c.run_id == run_id]
+    conditions = [event.c.run_id == run_id]
     if since is not None:
-        between = select(run.c.run_id).where(run.c.started_at > start_of(since), run.c.started_at <= start_of(run_id))
-        happened.append(event.c.run_id.in_(between))
-    first = run_id if since is not None or previous is None else previous
-    if first != until:
-        others = select(run.c.run_id).where(run.c.started_at > start_of(first), run.c.started_at <= start_of(until))
-        about = select(verdict.c.request_url).where(verdict.c.verdict_id.in_(counting_verdicts(reported)))
-        happened.append(and_(event.c.run_id.in_(others), event.c.request_url.in_(about)))
-    return or_(*happened)
+        runs_between = select(run.c.run_id).where(
+            run.c.started_at > start_of(since), run.c.started_at <= start_of(run_id)
+        )
+        conditions.append(event.c.run_id.in_(runs_between))
+    first_run_id = run_id if since is not None or previous is None else previous
+    if first_run_id != until:
+        later_runs = select(run.c.run_id).where(
+            run.c.started_at > start_of(first_run_id), run.c.started_at <= start_of(until)
+        )
+        counting_urls = select(verdict.c.request_url).where(verdict.c.verdict_id.in_(counting_verdicts(reported)))
+        conditions.append(and_(event.c.run_id.in_(later_runs), event.c.request_url.in_(counting_urls)))
+    return or_(*conditions)

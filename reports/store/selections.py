@@ -80,7 +80,7 @@ _BY_STORED_TYPE = {Integer: INTEGER, Float: REAL, Boolean: TRUTH, schema.Moment:
 
 
 def select_columns(table: Table, *names: str, without: Collection[str] = (), **others: ColumnElement[Any]) -> Selection:
-    """Return columns of *table* by their names, by default all, and *others* under their keywords, with dtypes."""
+    """Return the columns *names* of *table* (by default all but *without*) and *others*, labelled, with their dtypes."""
     columns = {name: table.c[name] for name in names or table.c.keys() if name not in without} | others
     return {
         column.label(name): _SPECIAL.get(column)
@@ -190,7 +190,11 @@ def query_of(
     order: Sequence[Any] = (),
     most: int | None = None,
 ) -> Select[Any]:
-    """Return the query for a selection *of* joined tables, in the order of its first column, which is that of insertion."""
+    """Return the query for the columns of *selection* in the rows *where* all conditions hold.
+
+    *of* is the join to select from. *order* is by default the first column, the order of insertion. *most* limits the
+    number of rows.
+    """
     query = select(*selection).where(*where).order_by(*(order or (next(iter(selection)),))).limit(most)
     return query if of is None else query.select_from(of)
 
@@ -233,25 +237,25 @@ HOP_HEADERS = {"content-type": "content_type", "retry-after": "retry_after", "se
 def with_hops(
     connection: Connection, selection: Selection, repeated: Sequence[str], *where: ColumnElement[bool], **options: Any
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Return the rows of a selection that ends with hops, and a frame with one row per hop.
+    """Return the rows of `query_of`, whose last column is `hops`, and a frame with one row per hop of these rows.
 
-    The rows get the number of their hops as `request_count`; each hop repeats the columns *repeated* of its row.
+    Instead of `hops`, the rows have their number as `request_count`. A hop repeats the columns *repeated* of its row.
     """
-    owning = empty_columns({column: dtype for column, dtype in selection.items() if column.name != "hops"})
+    owner_columns = empty_columns({column: dtype for column, dtype in selection.items() if column.name != "hops"})
     hops = Columns({"ordinal": INTEGER, **HOP, **dict.fromkeys(HOP_HEADERS.values(), WORD)})
     counts: list[int] = []
     for rows in fetch_batches(connection, query_of(selection, *where, **options)):
         chains = [content(text) or () for *_, text in rows]
-        owning.add([row[:-1] for row in rows])
-        hops.add([_hop_row(*hop) for chain in chains for hop in enumerate(chain, start=1)])
+        owner_columns.add([row[:-1] for row in rows])
+        hops.add([_hop_row(*numbered_hop) for chain in chains for numbered_hop in enumerate(chain, start=1)])
         counts.extend(map(len, chains))
-    owners = owning.frame().assign(request_count=pd.Series(counts, dtype="Int64"))
-    of_owners = np.repeat(np.arange(len(owners)), counts)
-    repeating = owners[list(repeated)].take(of_owners).reset_index(drop=True)
-    return owners, pd.concat([repeating, hops.frame()], axis="columns")
+    owners = owner_columns.frame().assign(request_count=pd.Series(counts, dtype="Int64"))
+    owner_positions = np.repeat(np.arange(len(owners)), counts)
+    repeated_columns = owners[list(repeated)].take(owner_positions).reset_index(drop=True)
+    return owners, pd.concat([repeated_columns, hops.frame()], axis="columns")
 
 
 def _hop_row(ordinal: int, hop: Mapping[str, Any]) -> tuple[Any, ...]:
-    """Return the fields of a hop and its `HOP_HEADERS`; header names are compared without case."""
+    """Return *ordinal*, the fields `HOP` and the headers `HOP_HEADERS` of a hop; header names are compared without case."""
     headers = {name.lower(): value for name, value in (hop.get("headers") or {}).items()}
     return ordinal, *map(hop.get, HOP), *map(headers.get, HOP_HEADERS)

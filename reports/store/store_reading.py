@@ -33,44 +33,43 @@ from reports.store.typed_columns import UnknownWord
 
 logger = logging.getLogger(__name__)
 
-Found = TypeVar("Found")
+Result = TypeVar("Result")
 
 
-def read_store(store: Path, work: Callable[[Connection], Found]) -> Found:
-    """Return the result of *work* on one snapshot of *store*; write nothing to it or to its folder.
+def read_store(store: Path, work: Callable[[Connection], Result]) -> Result:
+    """Return what *work* returns for a read-only connection to one snapshot of *store*; write nothing to its folder.
 
     Raises `StoreUnopenable`, and `crawler.store.StoreDamaged`.
     """
-    real = real_path(store)
-    reading = partial(_read_once, work=work, name=store)
-    before = stamp_at_rest(real)
-    if before is not None:
+    real_file = real_path(store)
+    read_from = partial(_read_once, work=work, name=store)
+    stamp_before = stamp_at_rest(real_file)
+    if stamp_before is not None:
         try:
-            result = reading(real, access="mode=ro&immutable=1")
+            result = read_from(real_file, access="mode=ro&immutable=1")
         except (StoreUnopenable, StoreDamaged):
-            if stamp_at_rest(real) == before:
+            if stamp_at_rest(real_file) == stamp_before:
                 raise
         else:
-            if stamp_at_rest(real) == before:
+            if stamp_at_rest(real_file) == stamp_before:
                 return result
     try:
-        return reading(real, access="mode=ro")
-    except StoreUnopenable as failure:
-        code = getattr(getattr(failure.__cause__, "orig", None), "sqlite_errorcode", 0)
+        return read_from(real_file, access="mode=ro")
+    except StoreUnopenable as error:
+        code = getattr(getattr(error.__cause__, "orig", None), "sqlite_errorcode", 0)
         if code & 0xFF not in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY):
             raise
     # In a read-only folder SQLite can't create its files next to the log of a killed run. A reader also can't
     # play back the journal that a power loss has left. Both work on a copy.
-    with scratch_copy(real) as copy:
-        return reading(copy, access="mode=rw")
+    with scratch_copy(real_file) as copy:
+        return read_from(copy, access="mode=rw")
 
 
 def stamp_at_rest(store: Path) -> tuple[int, int] | None:
-    """Return size and time of change of a store at rest, or None if another process may be writing to it.
+    """Return the time of change (ns) and size (bytes) of *store*, or None if absent or another process may be writing.
 
     Even to read a store in WAL mode, SQLite creates two files next to it, unless it is opened as immutable.
-    `read_store` opens it so while no process writes, compares the stamps afterwards, and reads again if the store has
-    changed.
+    `read_store` does this while no process writes, compares the stamps afterwards, and reads again after a change.
     """
     if any(path_exists(Path(f"{store}{suffix}")) for suffix in ("-wal", "-journal")) or not is_file(store):
         return None
@@ -78,15 +77,15 @@ def stamp_at_rest(store: Path) -> tuple[int, int] | None:
     return status.st_mtime_ns, status.st_size
 
 
-def _read_once(store: Path, work: Callable[[Connection], Found], *, access: str, name: Path) -> Found:
+def _read_once(store: Path, work: Callable[[Connection], Result], *, access: str, name: Path) -> Result:
     """Run *work* in one transaction on a read-only connection; turn its errors into `StoreUnopenable`.
 
     Raises `crawler.store.StoreDamaged` instead if the file is a store of arkaudit. Messages use *name* for the file.
     """
     if not is_file(store):
         raise StoreUnopenable(f"{name}: there is no such file")
-    address = f"{store.absolute().as_uri()}?{access}"
-    engine = create_engine("sqlite://", creator=lambda: _connect(address), poolclass=NullPool)
+    store_uri = f"{store.absolute().as_uri()}?{access}"
+    engine = create_engine("sqlite://", creator=lambda: _connect(store_uri), poolclass=NullPool)
     try:
         refuse_cut_off(store, name)
         with engine.connect() as connection:
@@ -110,8 +109,8 @@ def _read_once(store: Path, work: Callable[[Connection], Found], *, access: str,
         engine.dispose()
 
 
-def _connect(address: str) -> sqlite3.Connection:
-    connection = sqlite3.connect(address, uri=True, isolation_level=None)
+def _connect(store_uri: str) -> sqlite3.Connection:
+    connection = sqlite3.connect(store_uri, uri=True, isolation_level=None)
     distrust(connection)
     connection.execute("PRAGMA temp_store=MEMORY")
     return connection

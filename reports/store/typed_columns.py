@@ -35,7 +35,7 @@ _WORDS = pa.dictionary(pa.int32(), pa.large_string())
 
 
 def vocabulary(*enums: type[StrEnum]) -> pd.CategoricalDtype:
-    """Return the dtype of a closed vocabulary: all words of one or more enums, in their order."""
+    """Return the ordered dtype of a closed vocabulary: the words of *enums*, in their order."""
     return pd.CategoricalDtype([str(word) for words in enums for word in words], ordered=True)
 
 
@@ -66,7 +66,7 @@ class Columns:
         self._chunks: dict[str, list[Any]] = {name: [] for name in dtypes}
 
     def add(self, rows: Rows) -> None:
-        """Add rows."""
+        """Add *rows*, whose values are in the order of the columns."""
         for (name, dtype), values in zip(self._dtypes.items(), zip(*rows, strict=True), strict=False):
             self._chunks[name].append(_array(values, TEXT if name in self._json_columns else dtype))
 
@@ -81,7 +81,7 @@ class Columns:
 
 
 def frame_of(dtypes: Mapping[str, Dtype], rows: Rows) -> pd.DataFrame:
-    """Return a few rows as a frame."""
+    """Return *rows* as a frame with the columns of *dtypes*."""
     columns = Columns(dtypes)
     columns.add(rows)
     return columns.frame()
@@ -90,19 +90,19 @@ def frame_of(dtypes: Mapping[str, Dtype], rows: Rows) -> pd.DataFrame:
 def _array(values: Sequence[Any], dtype: Dtype) -> pa.Array:
     if dtype == TRUTH:
         values = [None if value is None else bool(value) for value in values]
-    kind = _ARROW.get(dtype, pa.large_string())
+    arrow_type = _ARROW.get(dtype, pa.large_string())
     try:
-        cells = pa.array(values, kind)
+        cells = pa.array(values, arrow_type)
     except (UnicodeEncodeError, pa.ArrowTypeError):
         if dtype in _ARROW:
             raise
         # JSON may contain lone surrogates.
-        cells = pa.array([text_of_value(value) for value in values], kind)
+        cells = pa.array([text_of_value(value) for value in values], arrow_type)
     return cells.dictionary_encode() if isinstance(dtype, pd.CategoricalDtype) else cells
 
 
 def _parsed(name: str, chunks: list[Any], dtype: Dtype) -> pd.Series:
-    """Return parsed JSON, or its text; each different text is parsed once."""
+    """Return a JSON column as parsed values for `PARSED`, else as text; each different text is parsed once."""
     texts = _series(name, chunks, TEXT)
     values = {text: content(text) for text in texts.dropna().unique()}
     if dtype == PARSED:
@@ -125,11 +125,11 @@ def _series(name: str, chunks: list[Any], dtype: Dtype) -> pd.Series:
     return pd.Series(extension.__from_arrow__(cells))
 
 
-def _words(name: str, words: pd.Series, dtype: pd.CategoricalDtype) -> pd.Series:
+def _words(column: str, words: pd.Series, dtype: pd.CategoricalDtype) -> pd.Series:
     if dtype.categories is None:
         return words.cat.set_categories(words.cat.categories.astype(TEXT).sort_values())
     for word in words.cat.categories.difference(dtype.categories):
-        raise UnknownWord(f"{name} {word!r}")
+        raise UnknownWord(f"{column} {word!r}")
     return words.cat.set_categories(dtype.categories, ordered=True)
 
 
