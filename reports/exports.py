@@ -160,7 +160,7 @@ def write_formats(
             except Exception as problem:
                 failed[name] = problem
         if table is not None and table.name not in kept:
-            report.tables.let_go(table.name)
+            report.tables.drop(table.name)
     return failed
 
 

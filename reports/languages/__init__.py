@@ -61,7 +61,7 @@ class Language:
     # -- sentences; the methods have the usual names, so that Babel finds their arguments
 
     def gettext(self, sentence: str, /, **values: Any) -> str:
-        """Return the translated *sentence* with *values* in its places; integers are formatted.
+        """Return the translated *sentence* with *values* in its placeholders; integers are formatted.
 
         >>> ENGLISH.gettext("{done} of {all} done", done=1200, all="many")
         '1,200 of many done'
@@ -69,7 +69,7 @@ class Language:
         return self._fill(self._catalogue.gettext(sentence) if sentence else "", values)
 
     def pgettext(self, context: str, sentence: str, /, **values: Any) -> str:
-        """Return the translation of a word that depends on its context."""
+        """Return the translation of *sentence* in *context*, which tells homonyms apart; filled like `gettext`."""
         return self._fill(self._catalogue.pgettext(context, sentence), values)
 
     def ngettext(self, one: str, many: str, number: int, /, **values: Any) -> str:
@@ -81,26 +81,26 @@ class Language:
         return self._fill(self._catalogue.ngettext(one, many, int(number)), {"number": number, **values})
 
     def npgettext(self, context: str, one: str, many: str, number: int, /, **values: Any) -> str:
-        """Return the singular or plural of a word that depends on its context."""
+        """Return the singular or plural for *number* in *context*, which tells homonyms apart."""
         return self._fill(self._catalogue.npgettext(context, one, many, int(number)), {"number": number, **values})
 
     def counted(self, sentence: Forms, number: int, /, **values: Any) -> str:
-        """Return the singular or plural of a marked sentence."""
+        """Return the singular or plural of *sentence* for *number*, filled with *values*."""
         return self.ngettext(sentence.one, sentence.many, number, **values)
 
     def apply(self, function: Callable[[str], str], text: str) -> str:
-        """Return the result of *function* for a text of this language."""
+        """Return the result of *function* for *text*, which is in this language; `Texts` calls it for each language."""
         return function(text)
 
     def forms(self, sentence: Forms) -> Mapping[str, str]:
-        """Return the unfilled forms of a sentence by the names of CLDR and `Intl.PluralRules`."""
+        """Return the forms of *sentence* with placeholders, by their CLDR names: ``one`` and ``other``."""
         return {
             name: self._catalogue.ngettext(sentence.one, sentence.many, number)
             for name, number in (("one", 1), ("other", 2))
         }
 
     def place(self, document: str, page: int | None, line: int | None = None) -> str:
-        """Return a place in a document; editors and terminals open a file at its line.
+        """Return a document with a page (from 1) or a line (from 1) in it, as editors and terminals open it.
 
         >>> ENGLISH.place("thesis.pdf", 12), ENGLISH.place("notes.md", None, 7), ENGLISH.place("https://a.example/", None)
         ('thesis.pdf, p. 12', 'notes.md:7', 'https://a.example/')
@@ -114,7 +114,7 @@ class Language:
         return _catalogue(self.code)
 
     def _fill(self, sentence: str, values: Mapping[str, Any]) -> str:
-        """Return *sentence* with *values* in its places. Braces in a value stay as they are."""
+        """Return *sentence* with *values* in its placeholders; integers are formatted. Braces in a value stay."""
         if not values:
             return sentence
         return sentence.format_map(
@@ -170,7 +170,7 @@ class Language:
         return f"{self.numeric_day(moment)} {moment:%H:%M:%S} UTC"
 
     def numeric_day(self, day: date) -> str:
-        """Return a day in digits.
+        """Return a day in digits, in the order of the language.
 
         >>> [language.numeric_day(date(2026, 11, 1)) for language in LANGUAGES.values()]
         ['2026-11-01', '01/11/2026', '01.11.2026', '01/11/2026']
@@ -215,7 +215,10 @@ ENGLISH = LANGUAGES["en"]
 
 @lru_cache(maxsize=20_000)
 def _group_digits(code: str, number: str, places: int) -> str:
-    """Return a number in the form of a locale; cached, because the same few numbers recur and Babel is slow."""
+    """Return a decimal *number* with separators and *places* digits after its point, in the language *code*.
+
+    Cached, because the same few numbers recur and Babel is slow.
+    """
     from babel.numbers import format_decimal
 
     is_grouped = abs(Decimal(number)) >= _LEAST_GROUPED.get(code, 0)
@@ -225,7 +228,7 @@ def _group_digits(code: str, number: str, places: int) -> str:
 
 @cache
 def _catalogue(code: str) -> NullTranslations:
-    """Return the compiled catalogue of a language."""
+    """Return the compiled catalogue of the language *code*; an empty one for English."""
     if code == "en":
         return NullTranslations()
     from babel.messages.mofile import write_mo
@@ -255,7 +258,9 @@ class LanguageChoice:
 
 
 def language_of_environment(environment: Mapping[str, str] | None = None) -> Language:
-    """Return the language that gettext's environment variables ask for, or English.
+    """Return the first language of `LANGUAGES` that gettext's variables in *environment* name, or English.
+
+    By default *environment* is that of the process.
 
     >>> language_of_environment({"LANG": "de_AT.UTF-8"}).code
     'de'
@@ -263,6 +268,6 @@ def language_of_environment(environment: Mapping[str, str] | None = None) -> Lan
     'en'
     """
     variables = os.environ if environment is None else environment
-    named = next(filter(None, map(variables.get, ("LANGUAGE", "LC_ALL", "LC_MESSAGES", "LANG"))), "")
-    codes = (re.split("[_.@]", wanted)[0].lower() for wanted in named.split(":"))
+    language_names = next(filter(None, map(variables.get, ("LANGUAGE", "LC_ALL", "LC_MESSAGES", "LANG"))), "")
+    codes = (re.split("[_.@]", name)[0].lower() for name in language_names.split(":"))
     return next((LANGUAGES[code] for code in codes if code in LANGUAGES), ENGLISH)

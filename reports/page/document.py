@@ -32,7 +32,7 @@ from reports.page.translations import Texts, changes, words_in
 from reports.remediation.causes import ADVICE
 from reports.store.frames import Frames
 from reports.tables.ark_statuses import families
-from reports.tables.definitions import DECLARED, published, records_of
+from reports.tables.definitions import DECLARED, records_of, table_definition
 from reports.tables.report_tables import TABLES, Report
 from reports.tables.summary import SUMMARY_TABLES
 from reports.tables.wording import CHANGE_NAMES, FAILURE_MEANINGS, FAMILY_MEANINGS, TOKEN_NAMES
@@ -232,7 +232,7 @@ def _lives(frames: Frames) -> pd.DataFrame:
     return ordered.rename(columns={"run_id": "run", "started_at": "at"})
 
 
-LIFE = published("history", _lives)
+LIFE = table_definition("history", _lives)
 
 
 def _requests(frames: Frames) -> pd.DataFrame:
@@ -246,7 +246,7 @@ def _requests(frames: Frames) -> pd.DataFrame:
     return rows.merge(asked.assign(turn=turn), on="observation_id")
 
 
-REQUESTS = published("requests", _requests)
+REQUESTS = table_definition("requests", _requests)
 
 #: The tables of the page that the report does not have.
 DETAILS = (LIFE, REQUESTS)

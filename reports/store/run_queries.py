@@ -50,7 +50,7 @@ class ReportScope:
 
 
 def load_runs(connection: Connection) -> dict[int, Row[Any]]:
-    """Return all runs by number, the oldest first, with `has_document`, `has_read` (a readable document), `has_verdict`."""
+    """Return all runs by number, the oldest first, with `has_document`, `has_read` (a readable one), `has_verdict`."""
     has_document = select(document.c.run_id).where(document.c.run_id == run.c.run_id)
     has_verdict = select(verdict.c.run_id).where(verdict.c.run_id == run.c.run_id)
     query = select(
@@ -189,7 +189,7 @@ _MOST_FAILED = 2
 def runs_before_recovery(
     connection: Connection, reported: ReportScope, since: int | None, previous: int | None
 ) -> Sequence[int]:
-    """Return the runs in which the recovered ARKs of the report failed last; at most `_MOST_FAILED`, the latest first."""
+    """Return the runs in which recovered ARKs of the report failed last, at most `_MOST_FAILED`; the latest first."""
     recovery_run, failed_run = run.alias(), run.alias()
     last_failures = (
         select(verdict.c.run_id, func.max(failed_run.c.started_at).label("at"))

@@ -256,6 +256,6 @@ def with_hops(
 
 
 def _hop_row(ordinal: int, hop: Mapping[str, Any]) -> tuple[Any, ...]:
-    """Return *ordinal*, the fields `HOP` and the headers `HOP_HEADERS` of a hop; header names are compared without case."""
+    """Return *ordinal*, the fields `HOP` and the headers `HOP_HEADERS` of *hop*; case of header names is ignored."""
     headers = {name.lower(): value for name, value in (hop.get("headers") or {}).items()}
     return ordinal, *map(hop.get, HOP), *map(headers.get, HOP_HEADERS)

@@ -20,9 +20,9 @@ from reports.tables.definitions import (
     in_order,
     map_distinct,
     map_parsed,
-    published,
     records_of,
     rows_of,
+    table_definition,
     tally,
 )
 from reports.tables.failing import diagnosed_failures
@@ -33,11 +33,11 @@ _GROUP = ["cause", "fault", "host", "rule"]
 
 
 def causes(frames: Frames) -> pd.DataFrame:
-    """Return one row per cause and host, and per rule if a rule fails; ordered by ARKs, confirmed ones counted twice.
+    """Return one row per cause, fault, host and rule, without known problems.
 
-    Outages come last.
+    The order is that of `number`: by ARKs, confirmed ones counted twice; outages last.
     """
-    rows, named = failures(frames), contacts(frames)
+    rows, contacts_by_naan = failures(frames), contacts(frames)
     rows = rows[rows["known"].isna()]
     table = rows.groupby(_GROUP).agg(
         number=("number", "first"),
@@ -50,42 +50,42 @@ def causes(frames: Frames) -> pd.DataFrame:
         example_ark=("ark", "first"),
         example_url=("request_url", "first"),
         example_document=("document", "first"),
-        pattern=("pattern", _common),
+        pattern=("pattern", _common_text),
         suggested=("suggested", "sum"),
-        should_be=("should_be", _common),
-        because=("because", _common),
+        should_be=("should_be", _common_text),
+        because=("because", _common_text),
         evidence=("object_evidence", "first"),
     )
     table = table.assign(outcomes=tally(rows, _GROUP, "object", most=3)).reset_index()
-    lasted = frames.run["started_at"].max() - table["failing_since"]
-    table = table.assign(days=lasted.dt.total_seconds().div(86_400).fillna(0))
-    of_grade = ["fault", "citations", "arks", "confirmed_broken", "days"]
-    is_for_all = table["suggested"].eq(table["arks"])
+    ages = frames.run["started_at"].max() - table["failing_since"]
+    table = table.assign(days=ages.dt.total_seconds().div(86_400).fillna(0))
+    grade_columns = ["fault", "citations", "arks", "confirmed_broken", "days"]
+    is_suggested_for_all = table["suggested"].eq(table["arks"])
     return table.assign(
-        should_be=table["should_be"].where(is_for_all),
-        because=table["because"].where(is_for_all),
+        should_be=table["should_be"].where(is_suggested_for_all),
+        because=table["because"].where(is_suggested_for_all),
         grade=[
             grade(Fault(fault), citations=citations, arks=arks, confirmed=confirmed, days=days).value
-            for fault, citations, arks, confirmed, days in rows_of(table[of_grade])
+            for fault, citations, arks, confirmed, days in rows_of(table[grade_columns])
         ],
         advice=[ADVICE[cause] for cause in table["cause"]],
-        contact=table["naan"].map(partial(_contact, named)),
+        contact=table["naan"].map(partial(_contact_words, contacts_by_naan)),
         naans=table["naan"].map(", ".join),
     )
 
 
 def cause_key(row: Mapping[str, Any]) -> str:
-    """Return the text that identifies a cause in every report on a store."""
-    return escape_invisible("|".join(row[part] or "" for part in _GROUP))
+    """Return the text that identifies the cause of a *row* of the table of causes in every report on a store."""
+    return escape_invisible("|".join(row[column] or "" for column in _GROUP))
 
 
 def arks_of_cause(frames: Frames, key: str) -> frozenset[tuple[str, str]]:
-    """Return the ARKs and URLs that fail by a cause, given by its key or by its token, which means all hosts."""
+    """Return the (ARK, URL) pairs that fail by the cause *key*: a `cause_key`, or a token of `Cause` for all hosts."""
     rows = records_of(diagnosed_failures(frames)[[*_GROUP, "ark", "request_url"]])
     return frozenset((row["ark"], row["request_url"]) for row in rows if key in (cause_key(row), row["cause"]))
 
 
-def _common(texts: pd.Series) -> str | None:
+def _common_text(texts: pd.Series) -> str | None:
     """Return the text that all rows share; None if they differ."""
     return str(texts.iloc[0]) if texts.notna().all() and texts.nunique() == 1 else None
 
@@ -93,40 +93,45 @@ def _common(texts: pd.Series) -> str | None:
 @lru_cache(maxsize=2)
 def failures(frames: Frames) -> pd.DataFrame:
     """Return one row per failing ARK, URL and citing place; sorted by the number of its cause, known problems last."""
-    places = frames.mentions.drop(columns=["ark", "naan"])
-    meant = map_parsed(frames.verdicts["did_you_mean"], itemgetter("ark"))
-    meant_arks = frames.verdicts[PAIR].assign(did_you_mean=meant)
+    citing_places = frames.mentions.drop(columns=["ark", "naan"])
+    suggested_arks = map_parsed(frames.verdicts["did_you_mean"], itemgetter("ark"))
+    suggestions = frames.verdicts[PAIR].assign(did_you_mean=suggested_arks)
     rows = diagnosed_failures(frames)
-    for of_pair in (places, meant_arks, archived_copies(frames), frames.latest[[*PAIR, "state", "first_strike_at"]]):
-        rows = rows.merge(of_pair, on=PAIR, how="left")
+    for frame in (
+        citing_places,
+        suggestions,
+        archived_copies(frames),
+        frames.latest[[*PAIR, "state", "first_strike_at"]],
+    ):
+        rows = rows.merge(frame, on=PAIR, how="left")
     rows = with_known(frames, rows)
     known_rows, rows = rows[rows["known"].notna()], rows[rows["known"].isna()]
     # The weight of an ARK in its cause, on one of its rows: 2 if its failure is confirmed, else 1.
     is_first = ~rows.duplicated([*_GROUP, "ark_id"])
     is_confirmed = rows["state"].eq(ArkState.CONFIRMED_BROKEN).fillna(False)
     weight = is_first * (1 + is_confirmed.astype("int64"))
-    has_better = rows["should_be"].notna().groupby([rows[name] for name in [*_GROUP, "ark_id"]]).transform("all")
+    has_correction = rows["should_be"].notna().groupby([rows[name] for name in [*_GROUP, "ark_id"]]).transform("all")
     rows = rows.assign(confirmed_ark=rows["ark_id"].where(is_confirmed), weight=weight)
-    rows = rows.assign(suggested=(is_first & has_better).astype("Int64"))
-    sizes = rows.groupby(_GROUP).agg(citations=("citation_id", "nunique"), weight=("weight", "sum")).reset_index()
-    sizes = sizes.assign(is_outage=sizes["fault"].eq(Fault.NOBODY))
-    sizes = in_order(sizes, "is_outage", "-weight", "-citations", *_GROUP)
-    rows = rows.merge(sizes[_GROUP].assign(number=sizes.index + 1), on=_GROUP)
+    rows = rows.assign(suggested=(is_first & has_correction).astype("Int64"))
+    cause_sizes = rows.groupby(_GROUP).agg(citations=("citation_id", "nunique"), weight=("weight", "sum")).reset_index()
+    cause_sizes = cause_sizes.assign(is_outage=cause_sizes["fault"].eq(Fault.NOBODY))
+    cause_sizes = in_order(cause_sizes, "is_outage", "-weight", "-citations", *_GROUP)
+    rows = rows.merge(cause_sizes[_GROUP].assign(number=cause_sizes.index + 1), on=_GROUP)
     rows = pd.concat([rows.astype({"number": "Int64"}), known_rows], ignore_index=True)
-    named = contacts(frames)
-    contact = map_distinct(rows["naan"], lambda naan: _contact(named, [naan]))
+    contacts_by_naan = contacts(frames)
+    contact = map_distinct(rows["naan"], lambda naan: _contact_words(contacts_by_naan, [naan]))
     rows = rows.assign(base=bases_of(rows["ark"]), contact=contact)
     return in_order(rows, "number", "base", "ark", "document", "ordinal", "request_url")
 
 
-def _contact(named: Mapping[str, tuple[str, str]], naans: Iterable[str]) -> str | None:
-    """Return the organizations that the registry names for *naans*; at most three."""
-    contacts = [named[naan] for naan in sorted(naans) if naan in named]
-    return "; ".join(f"{who} ({address})" if address else who for who, address in contacts[:3]) or None
+def _contact_words(contacts_by_naan: Mapping[str, tuple[str, str]], naans: Iterable[str]) -> str | None:
+    """Return the organizations of *naans* and their addresses as one text, at most three; None without any."""
+    named_contacts = [contacts_by_naan[naan] for naan in sorted(naans) if naan in contacts_by_naan]
+    return "; ".join(f"{who} ({address})" if address else who for who, address in named_contacts[:3]) or None
 
 
 def contacts(frames: Frames) -> Mapping[str, tuple[str, str]]:
-    """Return the organization that the registry names for each NAAN, with its contact address or an empty text."""
+    """Return (organization, contact address or empty text) by NAAN, from the registry."""
     return {
         naan: (organization, contact or "")
         for naan, organization, contact in rows_of(frames.registered[["naan", "organization", "contact"]])
@@ -134,6 +139,6 @@ def contacts(frames: Frames) -> Mapping[str, tuple[str, str]]:
     }
 
 
-CAUSES = published("causes", causes)
+CAUSES = table_definition("causes", causes)
 
-FAILURES = published("failures", failures)
+FAILURES = table_definition("failures", failures)

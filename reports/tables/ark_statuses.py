@@ -30,19 +30,19 @@ SERVICES = ["object", "metadata", "commitment"]
 def families(outcomes: pd.Series) -> pd.Series:
     """Return the family of each object outcome; ARKs without an outcome are not judged."""
     codes = _FAMILY_CODES[outcomes.astype(OBJECT).cat.codes]
-    words = pd.Categorical.from_codes(codes, dtype=FAMILY)
-    return pd.Series(words, index=outcomes.index, name=outcomes.name)
+    family_words = pd.Categorical.from_codes(codes, dtype=FAMILY)
+    return pd.Series(family_words, index=outcomes.index, name=outcomes.name)
 
 
 def cited_urls(frames: Frames) -> pd.DataFrame:
     """Return one row per ARK and URL that was cited or requested, with its verdict if any; unsorted."""
-    pair = ["ark_id", "ark", "naan", "request_url"]
-    cited = citation_counts(frames.mentions, pair)
+    pair_columns = ["ark_id", "ark", "naan", "request_url"]
+    cited_pairs = citation_counts(frames.mentions, pair_columns)
     # An outer join would sort all ARKs and URLs.
-    judged = cited.merge(frames.verdicts, on=pair, how="left")
-    uncited = frames.verdicts[~frames.verdicts["verdict_id"].isin(judged["verdict_id"])]
-    together = with_counts(pd.concat([judged, uncited], ignore_index=True), ["citations", "documents"])
-    return together.assign(family=families(together["object"]))
+    cited_verdicts = cited_pairs.merge(frames.verdicts, on=pair_columns, how="left")
+    uncited_verdicts = frames.verdicts[~frames.verdicts["verdict_id"].isin(cited_verdicts["verdict_id"])]
+    rows = with_counts(pd.concat([cited_verdicts, uncited_verdicts], ignore_index=True), ["citations", "documents"])
+    return rows.assign(family=families(rows["object"]))
 
 
 def judged_mentions(frames: Frames, *columns: str) -> pd.DataFrame:
@@ -50,13 +50,13 @@ def judged_mentions(frames: Frames, *columns: str) -> pd.DataFrame:
     return frames.mentions.merge(frames.verdicts[[*PAIR, *columns]], on=PAIR, how="left")
 
 
-def best(judged: pd.DataFrame, by: list[str]) -> pd.DataFrame:
-    """Return one row per group of *judged*: its best outcome of each service, and the family; ordered by *by*.
+def best(verdicts: pd.DataFrame, by: list[str]) -> pd.DataFrame:
+    """Return one row per group: the best outcome of each of `SERVICES`, and the family; ordered by *by*.
 
-    For metadata and commitment the order of the enums is already best first.
+    *by* are the columns of *verdicts* that define a group. The enums of metadata and commitment begin with the best.
     """
-    ranked = judged.astype({"object": BEST_OBJECT})
-    rows = ranked.groupby(by, as_index=False)[SERVICES].min().astype({"object": OBJECT})
+    ranked_verdicts = verdicts.astype({"object": BEST_OBJECT})
+    rows = ranked_verdicts.groupby(by, as_index=False)[SERVICES].min().astype({"object": OBJECT})
     return rows.assign(family=families(rows["object"]))
 
 
@@ -66,34 +66,37 @@ def ark_statuses(frames: Frames) -> pd.DataFrame:
 
     A rejected reading of a doubtful citation is not an ARK of the run.
     """
-    asked = best(frames.verdicts, ["ark_id"]).drop(columns="family")
-    meant = pd.concat([frames.mentions["ark_id"], asked["ark_id"]])
-    rows = frames.arks.loc[frames.arks["ark_id"].isin(meant), ["ark_id", "ark", "naan", "shoulder"]].merge(
-        asked, on="ark_id", how="left"
+    best_outcomes = best(frames.verdicts, ["ark_id"]).drop(columns="family")
+    ark_ids = pd.concat([frames.mentions["ark_id"], best_outcomes["ark_id"]])
+    rows = frames.arks.loc[frames.arks["ark_id"].isin(ark_ids), ["ark_id", "ark", "naan", "shoulder"]].merge(
+        best_outcomes, on="ark_id", how="left"
     )
     return rows.assign(family=families(rows["object"]))
 
 
 def ark_states(frames: Frames) -> pd.DataFrame:
-    """Return one row per ARK with a known status: the best of all its URLs; ordered by number of the ARK."""
+    """Return one row per ARK that has a status: its `ark_id`, and the best `state` of its URLs; ordered by `ark_id`."""
     return frames.latest.astype({"state": BEST_STATE}).groupby("ark_id", as_index=False)[["state"]].min()
 
 
 def family_counts(standings: pd.DataFrame, by: str | list[str]) -> pd.DataFrame:
-    """Return one row per group of *standings* (one row per ARK): ARKs in all and by family, and the share that works."""
-    by_family = {column: standings["family"].eq(family) for family, column in FAMILY_COLUMNS.items()}
-    counted = standings.assign(arks=1, **by_family)
-    rows = counted.groupby(by)[["arks", *by_family]].sum().astype("Int64").reset_index()
+    """Return one row per group of *standings*, which has one row per ARK and group, with its `family`.
+
+    The columns are those of *by*, `arks`, `FAMILY_COLUMNS` and `share_works`.
+    """
+    is_of_family = {column: standings["family"].eq(family) for family, column in FAMILY_COLUMNS.items()}
+    counts = standings.assign(arks=1, **is_of_family)
+    rows = counts.groupby(by)[["arks", *is_of_family]].sum().astype("Int64").reset_index()
     return rows.assign(share_works=share(rows["works"], rows["works"] + rows["fails"]))
 
 
 def share(part: pd.Series, whole: pd.Series) -> pd.Series:
-    """Return *part* / *whole*; missing if *whole* is 0."""
+    """Return *part* / *whole*, rounded to four decimals; missing if *whole* is 0."""
     return (part.astype("Float64") / whole.where(whole > 0).astype("Float64")).round(4)
 
 
 def citation_counts(mentions: pd.DataFrame, by: str | list[str]) -> pd.DataFrame:
-    """Return one row per group of *mentions*: number of citations and documents, and the first document."""
+    """Return one row per group of *mentions* by the columns *by*: number of citations and documents, first document."""
     rows = mentions.sort_values(["document", "ordinal"]).groupby(by, dropna=False, as_index=False, sort=False)
     return rows.agg(
         citations=("citation_id", "nunique"), documents=("document_id", "nunique"), first_document=("document", "first")
@@ -101,27 +104,27 @@ def citation_counts(mentions: pd.DataFrame, by: str | list[str]) -> pd.DataFrame
 
 
 def findings_about(frames: Frames, subjects: pd.Series) -> pd.Series:
-    """Return the findings about each of *subjects*, a document, an ARK or a NAAN, as one text; missing without any."""
+    """Return the findings about each of *subjects* (a document, an ARK, or ``NAAN 12148``) as one text; else missing."""
     rows = frames.findings.sort_values(["subject", "kind", "detail"])
-    words = (rows["kind"] + ": " + rows["detail"]).groupby(rows["subject"]).agg(JOINT.join)
-    return subjects.map(words).astype("str")
+    finding_texts = (rows["kind"] + ": " + rows["detail"]).groupby(rows["subject"]).agg(JOINT.join)
+    return subjects.map(finding_texts).astype("str")
 
 
 def with_counts(rows: pd.DataFrame, columns: list[str]) -> pd.DataFrame:
-    """Return the rows with 0 for counts that a join left missing."""
+    """Return *rows* with 0 for each missing value in *columns*."""
     return rows.assign(**{column: rows[column].astype("Int64").fillna(0) for column in columns})
 
 
 def last_answers(frames: Frames, questions: Iterable[str]) -> pd.DataFrame:
-    """Return the observations of *questions*, only the last attempt of each."""
+    """Return the observations of *questions*, only the last attempt for each ARK, URL and question."""
     key = [*PAIR, "question"]
-    asked = frames.observations.loc[frames.observations["question"].isin(list(questions)), [*key, "attempt"]]
-    last = asked.sort_values("attempt", kind="stable").drop_duplicates(key, keep="last")
-    return frames.observations.loc[last.index]
+    attempts = frames.observations.loc[frames.observations["question"].isin(list(questions)), [*key, "attempt"]]
+    last_attempts = attempts.sort_values("attempt", kind="stable").drop_duplicates(key, keep="last")
+    return frames.observations.loc[last_attempts.index]
 
 
 def is_among(rows: pd.DataFrame, pairs: pd.DataFrame) -> pd.Series:
-    """Return True for each of *rows* whose ARK and URL are among *pairs*."""
+    """Return a boolean for each row: True if its `PAIR` of ARK and URL occurs in *pairs*."""
     joined = rows[PAIR].merge(pairs[PAIR].drop_duplicates(), how="left", indicator="is_among")
     return joined["is_among"].eq("both").set_axis(rows.index)
 
@@ -131,11 +134,11 @@ def archived_copies(frames: Frames) -> pd.DataFrame:
 
     ARKs that work again need no copy. A copy changes no verdict.
     """
-    ailing = frames.verdicts[families(frames.verdicts["object"]).isin([Family.FAILS, Family.UNREACHABLE])]
-    rows = frames.mementos.merge(ailing[PAIR], on=PAIR)
-    has_one = rows["outcome"].eq(MementoOutcome.CAPTURED)
+    ailing_verdicts = frames.verdicts[families(frames.verdicts["object"]).isin([Family.FAILS, Family.UNREACHABLE])]
+    rows = frames.mementos.merge(ailing_verdicts[PAIR], on=PAIR)
+    is_captured = rows["outcome"].eq(MementoOutcome.CAPTURED)
     return rows[PAIR].assign(
-        archived_copy=rows["memento_url"].where(has_one),
-        archived_at=rows["memento_at"].where(has_one),
+        archived_copy=rows["memento_url"].where(is_captured),
+        archived_at=rows["memento_at"].where(is_captured),
         archive=rows["reason"],
     )

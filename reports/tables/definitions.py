@@ -59,12 +59,12 @@ class TableDefinition:
     nothing: str = N_("Nothing to report.")
 
     def table(self, frames: Frames) -> pd.DataFrame:
-        """Return the table of one run, sorted."""
+        """Return the sorted rows of the table for one run, with its columns only."""
         rows = self.function(frames)
         return self.select_columns(in_order(rows, *self.order) if self.order else rows)
 
     def select_columns(self, rows: pd.DataFrame) -> pd.DataFrame:
-        """Return the columns of this table, each with the dtype of its type; categories stay."""
+        """Return the columns of this table from *rows*, each with the dtype of its type; categories stay."""
         columns = rows[[column.name for column in self.columns]]
         dtypes = {
             column.name: DTYPES[column.type]
@@ -79,17 +79,17 @@ DECLARED = tomllib.loads(files("reports.tables").joinpath("tables.toml").read_te
 _UNITS = {ColumnType.SHARE: "1", ColumnType.MOMENT: "UTC"}
 
 
-def published(name: str, function: Callable[[Frames], pd.DataFrame]) -> TableDefinition:
+def table_definition(name: str, function: Callable[[Frames], pd.DataFrame]) -> TableDefinition:
     """Return the table that `tables.toml` declares under *name*, whose rows *function* computes."""
     columns = tuple(map(_column, DECLARED[name]["columns"]))
     return TableDefinition(**{**DECLARED[name], "name": name, "function": function, "columns": columns})
 
 
 def _column(declared: str | Mapping[str, Any]) -> Column:
-    """Return a column from its declaration, or from its name in `shared`."""
+    """Return the column that `tables.toml` declares by a table of values, or by a name in `shared`."""
     values = {"name": declared, **DECLARED["shared"][declared]} if isinstance(declared, str) else declared
-    kind = ColumnType(values["type"])
-    return Column(**{"unit": _UNITS.get(kind, ""), **values, "type": kind})
+    column_type = ColumnType(values["type"])
+    return Column(**{"unit": _UNITS.get(column_type, ""), **values, "type": column_type})
 
 
 def in_order(rows: pd.DataFrame, *columns: str) -> pd.DataFrame:
@@ -100,17 +100,20 @@ def in_order(rows: pd.DataFrame, *columns: str) -> pd.DataFrame:
 
 
 def side_by_side(by: list[str], *tables: pd.DataFrame) -> pd.DataFrame:
-    """Return the columns of *tables*, which have one row per group, for each group in any of them."""
+    """Return one row per group that occurs in any of *tables*, with the columns of all tables.
+
+    *by* are the columns that identify a group; each table has at most one row per group.
+    """
     return pd.concat([table.set_index(by) for table in tables], axis="columns").reset_index()
 
 
 def rows_of(table: pd.DataFrame) -> Iterator[tuple[Any, ...]]:
     """Yield the rows of a table as plain values, None for missing ones."""
-    return zip(*(values_of(table.iloc[:, number]) for number in range(table.shape[1])), strict=True)
+    return zip(*(values_of(table.iloc[:, position]) for position in range(table.shape[1])), strict=True)
 
 
 def records_of(table: pd.DataFrame) -> Iterator[dict[str, Any]]:
-    """Yield the rows of a table as dictionaries of plain values."""
+    """Yield the rows of a table as dictionaries of plain values by column, None for missing ones."""
     # Iterating over the index would recreate its texts for each row.
     names = list(table.columns)
     return (dict(zip(names, row, strict=True)) for row in rows_of(table))
@@ -124,37 +127,39 @@ _WITH_PATH = r"(?s)^([^/?#]*//[^/?#]*)[/?#].*$"
 
 
 def hosts_of(urls: pd.Series) -> pd.Series:
-    """Return the `authority_of` each of *urls* as text; missing for missing."""
+    """Return the host of each of *urls* as `authority_of` returns it; missing for a missing URL."""
     return map_distinct(urls.astype("str").str.replace(_WITH_PATH, r"\1", regex=True), authority_of)
 
 
 def map_distinct(values: pd.Series, function: Callable[[Any], Any]) -> pd.Series:
-    """Return the results of *function* for *values*, as text; it is called once for each different value."""
-    made = {value: function(value) for value in values.dropna().unique()}
-    return values.map(made).astype("str")
+    """Return the result of *function* for each of *values*, as text; *function* is called once per distinct value."""
+    results = {value: function(value) for value in values.dropna().unique()}
+    return values.map(results).astype("str")
 
 
-def tally(rows: pd.DataFrame, by: list[str], column: str, *, most: int | None = None, of: str = "") -> pd.Series:
-    """Return how often each value of *column* occurs, by group: ``2 erc, 1 query-ignored``.
+def tally(
+    rows: pd.DataFrame, by: list[str], column: str, *, most: int | None = None, weight_column: str = ""
+) -> pd.Series:
+    """Return, by group, how often each value of *column* occurs, as text: ``2 erc, 1 query-ignored``.
 
-    The most frequent values come first, equal counts in alphabetical order. Each row counts once, or as often as its
-    column *of* states.
+    *by* are the columns that define a group. The most frequent values come first, equal counts in alphabetical order; at
+    most *most* values. Each row counts once, or as often as its *weight_column* states.
     """
     groups = rows.groupby([*by, column], observed=True)
-    counts = (groups[of].sum() if of else groups.size()).rename("count").reset_index()
+    counts = (groups[weight_column].sum() if weight_column else groups.size()).rename("count").reset_index()
     counts = counts.assign(text=counts[column].astype("str")).sort_values(["count", "text"], ascending=[False, True])
-    first = counts.groupby(by, sort=False, observed=True).head(most) if most is not None else counts
-    words = first["count"].astype("str") + " " + first["text"]
-    return words.groupby([first[name] for name in by], observed=True).agg(", ".join)
+    most_frequent = counts.groupby(by, sort=False, observed=True).head(most) if most is not None else counts
+    texts = most_frequent["count"].astype("str") + " " + most_frequent["text"]
+    return texts.groupby([most_frequent[name] for name in by], observed=True).agg(", ".join)
 
 
 def map_parsed(values: pd.Series, function: Callable[[Any], Any]) -> pd.Series:
-    """Return the results of *function* for parsed JSON objects, as text; missing for empty or missing ones."""
+    """Return the result of *function* for each parsed JSON object in *values*, as text; missing for any other value."""
     return values.map(lambda value: function(value) if isinstance(value, dict) and value else None).astype("str")
 
 
 def first_commitment_field(promises: pd.Series, *names: str) -> pd.Series:
-    """Return the first of the fields *names* that each parsed commitment has."""
+    """Return, for each parsed commitment, its first field in *names* as text; missing without any."""
 
     def first_field(promise: Mapping[str, Any]) -> str | None:
         fields = {str(name).lower(): value for name, value in promise.items()}
@@ -164,7 +169,7 @@ def first_commitment_field(promises: pd.Series, *names: str) -> pd.Series:
 
 
 def number_texts(numbers: pd.Series) -> pa.Array:
-    """Return numbers in Python's notation; missing for missing."""
+    """Return *numbers* as text in Python's notation; missing values stay missing."""
     values = pa.array(numbers, from_pandas=True)
     if pa.types.is_integer(values.type):
         return values.cast(_TEXT)
@@ -186,14 +191,14 @@ def values_of(column: pd.Series) -> list[Any]:
     if isinstance(column.dtype, pd.CategoricalDtype):
         words = np.array([*column.cat.categories, None], dtype=object)
         return list(words[column.cat.codes.to_numpy()])
-    plain: list[Any] = column.astype("object").where(column.notna(), None).tolist()
-    return plain
+    values: list[Any] = column.astype("object").where(column.notna(), None).tolist()
+    return values
 
 
 def arrow_moments(values: pd.Series) -> pa.Array:
     """Return a column of times as one Arrow array, to the millisecond."""
-    plain = values.dt.tz_localize(None).dt.as_unit("ms")
-    return pa.array(plain, pa.timestamp("ms"), from_pandas=True)
+    naive_moments = values.dt.tz_localize(None).dt.as_unit("ms")
+    return pa.array(naive_moments, pa.timestamp("ms"), from_pandas=True)
 
 
 def arrow_texts(values: pd.Series) -> pa.Array:

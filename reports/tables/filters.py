@@ -30,9 +30,9 @@ class Choice:
 
     @property
     def words(self) -> str:
-        """The choice in words; empty if nothing is left out."""
+        """The choice as one phrase; empty for an empty choice."""
         parts = (("NAAN", self.naans), ("documents", self.documents), ("only", self.only))
-        return "; ".join(f"{name} {', '.join(given)}" for name, given in parts if given)
+        return "; ".join(f"{name} {', '.join(values)}" for name, values in parts if values)
 
 
 def select_part(frames: Frames, choice: Choice) -> Frames:
@@ -42,21 +42,21 @@ def select_part(frames: Frames, choice: Choice) -> Frames:
     """
     if not choice:
         return frames
-    part = _of_each_run(frames, lambda run: _by_place(run, choice))
+    part = _of_each_run(frames, lambda run: _by_naan_and_document(run, choice))
     if not choice.only:
         return part
     verdicts = part.verdicts.assign(family=families(part.verdicts["object"]))
-    where = (
+    token_columns = (
         *((verdicts, column) for column in ("object", "family", "metadata", "commitment")),
         *((part.latest, "state"), (part.events, "event"), (diagnosed_failures(part), "cause")),
     )
-    pairs = pd.concat([rows.loc[rows[column].astype("str").isin(choice.only), PAIR] for rows, column in where])
+    pairs = pd.concat([rows.loc[rows[column].astype("str").isin(choice.only), PAIR] for rows, column in token_columns])
     part = _of_each_run(part, lambda run: _rows_about(run, pairs))
     return _limit_inventory(part, part.inventory["ark"].isin(part.arks["ark"]))
 
 
 def _of_each_run(frames: Frames, part_of: Callable[[Frames], Frames]) -> Frames:
-    """Return *part_of* for a run and for the runs compared with it."""
+    """Return the result of *part_of* for a run, with its results for the runs compared with it."""
     return replace(
         part_of(frames),
         previous=part_of(frames.previous) if frames.previous else None,
@@ -64,45 +64,47 @@ def _of_each_run(frames: Frames, part_of: Callable[[Frames], Frames]) -> Frames:
     )
 
 
-def _by_place(frames: Frames, choice: Choice) -> Frames:
+def _by_naan_and_document(frames: Frames, choice: Choice) -> Frames:
     """Return the rows about the NAANs and documents of *choice*."""
     if choice.naans:
         arks = frames.arks[frames.arks["naan"].isin(choice.naans)]
         frames = _rows_about(frames, arks[["ark_id"]])
         frames = _limit_inventory(frames, frames.inventory["naan"].isin(choice.naans))
     if choice.documents:
-        fits = frames.documents["url"].map(lambda url: any(fits_document(url, pattern) for pattern in choice.documents))
-        named = frames.documents.loc[fits.astype("bool"), "document_id"]
-        mentions = frames.mentions[frames.mentions["document_id"].isin(named)]
-        frames = _rows_about(frames, mentions[PAIR], named)
+        is_chosen = frames.documents["url"].map(
+            lambda url: any(fits_document(url, pattern) for pattern in choice.documents)
+        )
+        document_ids = frames.documents.loc[is_chosen.astype("bool"), "document_id"]
+        mentions = frames.mentions[frames.mentions["document_id"].isin(document_ids)]
+        frames = _rows_about(frames, mentions[PAIR], document_ids)
         frames = _limit_inventory(frames, frames.inventory["ark"].isin(frames.arks["ark"]))
     return frames
 
 
-def _limit_inventory(frames: Frames, is_meant: pd.Series) -> Frames:
-    """Mark the lines of the inventory that belong to the part; the others are needed to find extra ARKs."""
-    is_chosen = frames.inventory["is_chosen"] & is_meant
+def _limit_inventory(frames: Frames, is_in_part: pd.Series) -> Frames:
+    """Return *frames* with `is_chosen` of the inventory limited to *is_in_part*; all lines stay, to find extra ARKs."""
+    is_chosen = frames.inventory["is_chosen"] & is_in_part
     return replace(frames, inventory=frames.inventory.assign(is_chosen=is_chosen))
 
 
-def _rows_about(frames: Frames, meant: pd.DataFrame, document_ids: pd.Series | None = None) -> Frames:
-    """Return the rows about the ARKs in *meant*, or about these ARKs at these URLs in frames with URLs.
+def _rows_about(frames: Frames, pairs: pd.DataFrame, document_ids: pd.Series | None = None) -> Frames:
+    """Return the rows about the ARKs in *pairs*; if *pairs* has URLs, those about these ARKs at these URLs.
 
-    Documents, with their citations and findings, are limited to *document_ids*, by default to those that cite these ARKs.
+    Documents, with their citations and findings, are limited to *document_ids*, by default those that cite these ARKs.
     """
-    kept: dict[str, Any] = {}
+    selected_frames: dict[str, Any] = {}
     for field in fields(Frames):
         rows = getattr(frames, field.name)
         if not isinstance(rows, pd.DataFrame) or "ark_id" not in rows:
             continue
-        rows = rows[rows["ark_id"].isin(meant["ark_id"])]
-        if "request_url" in meant and "request_url" in rows and field.name != "events":
-            rows = rows[is_among(rows, meant)]
-        kept[field.name] = rows
+        rows = rows[rows["ark_id"].isin(pairs["ark_id"])]
+        if "request_url" in pairs and "request_url" in rows and field.name != "events":
+            rows = rows[is_among(rows, pairs)]
+        selected_frames[field.name] = rows
     if document_ids is None:
-        document_ids = kept["mentions"]["document_id"]
+        document_ids = selected_frames["mentions"]["document_id"]
     for name in ("documents", "findings", "fetches", "mentions"):
-        rows = kept.get(name, getattr(frames, name))
-        kept[name] = rows[rows["document_id"].isin(document_ids)]
-    asked = frames.hops["observation_id"].isin(kept["observations"]["observation_id"])
-    return replace(frames, **kept, hops=frames.hops[asked])
+        rows = selected_frames.get(name, getattr(frames, name))
+        selected_frames[name] = rows[rows["document_id"].isin(document_ids)]
+    is_of_observation = frames.hops["observation_id"].isin(selected_frames["observations"]["observation_id"])
+    return replace(frames, **selected_frames, hops=frames.hops[is_of_observation])

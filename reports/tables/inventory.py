@@ -10,7 +10,7 @@ import pandas as pd
 from extractors.model.ark import Ark
 from reports.store.frames import Frames
 from reports.tables.ark_statuses import ark_states, ark_statuses, citation_counts, with_counts
-from reports.tables.definitions import published
+from reports.tables.definitions import table_definition
 
 #: The finding for an ARK under a NAAN of the inventory that the inventory does not list.
 EXTRA = "extra"
@@ -26,37 +26,37 @@ FINDINGS = {
 @lru_cache(maxsize=2)
 def inventory(frames: Frames) -> pd.DataFrame:
     """Return one row per ARK of the inventory and URL; the most serious findings first, ARKs without findings last."""
-    cited = frames.mentions.groupby("ark", as_index=False).agg(citations=("citation_id", "nunique"))
-    rows = frames.inventory[frames.inventory["is_chosen"]].merge(cited, on="ark", how="left")
+    citations_by_ark = frames.mentions.groupby("ark", as_index=False).agg(citations=("citation_id", "nunique"))
+    rows = frames.inventory[frames.inventory["is_chosen"]].merge(citations_by_ark, on="ark", how="left")
     rows = with_counts(rows, ["citations"])
     is_cited, is_checked = rows["is_cited"], rows["object"].notna()
     finding = pd.Series("never-seen", index=rows.index, dtype="str").mask(is_cited, "never-checked")
     finding = finding.mask(is_checked, "never-cited").mask(is_cited & is_checked)
-    rows = pd.concat([rows.assign(finding=finding), _extra(frames).assign(finding=EXTRA)], ignore_index=True)
+    rows = pd.concat([rows.assign(finding=finding), _extra_arks(frames).assign(finding=EXTRA)], ignore_index=True)
     return rows.assign(rank=pd.Categorical(rows["finding"], [*FINDINGS], ordered=True))
 
 
-def _extra(frames: Frames) -> pd.DataFrame:
-    """Return one row per ARK of this run under the inventory's NAANs that it does not list, not even as a whole."""
-    listed = set(frames.inventory["ark"])
+def _extra_arks(frames: Frames) -> pd.DataFrame:
+    """Return one row per ARK of this run under a NAAN of the inventory, unless it lists the ARK or its whole object."""
+    listed_arks = set(frames.inventory["ark"])
     statuses = ark_statuses(frames)
-    own = statuses[statuses["naan"].isin(frames.inventory["naan"])]
-    is_listed = [bool(listed & {ark, *map(str, Ark.parse(ark).implied_arks)}) for ark in own["ark"]]
-    rows = own[~pd.Series(is_listed, index=own.index, dtype="bool")]
+    own_statuses = statuses[statuses["naan"].isin(frames.inventory["naan"])]
+    is_listed = [bool(listed_arks & {ark, *map(str, Ark.parse(ark).implied_arks)}) for ark in own_statuses["ark"]]
+    rows = own_statuses[~pd.Series(is_listed, index=own_statuses.index, dtype="bool")]
     rows = rows.merge(citation_counts(frames.mentions, "ark_id"), on="ark_id", how="left")
     rows = with_counts(rows.merge(ark_states(frames), on="ark_id", how="left"), ["citations", "documents"])
     return rows[["ark", "naan", "object", "state", "citations", "documents", "first_document"]]
 
 
 def inventory_measures(frames: Frames) -> Iterator[tuple[str, int, str]]:
-    """Yield the measures of the inventory, counted by ARKs; nothing without an inventory."""
+    """Yield (name, number of ARKs, note) for the inventory and each of its `FINDINGS`; nothing without an inventory."""
     if frames.inventory.empty:
         return
     table = inventory(frames)
-    listed = table.loc[table["finding"].ne(EXTRA), "ark"]
-    yield "inventory", listed.nunique(), "ARKs of the inventory that the run was compared with."
+    listed_arks = table.loc[table["finding"].ne(EXTRA), "ark"]
+    yield "inventory", listed_arks.nunique(), "ARKs of the inventory that the run was compared with."
     for finding, note in FINDINGS.items():
         yield f"inventory: {finding}", table.loc[table["finding"].eq(finding), "ark"].nunique(), note
 
 
-INVENTORY = published("inventory", inventory)
+INVENTORY = table_definition("inventory", inventory)

@@ -26,11 +26,19 @@ from reports.tables.ark_statuses import (
     judged_mentions,
     last_answers,
 )
-from reports.tables.definitions import PAIR, first_commitment_field, in_order, map_parsed, published, rows_of, tally
+from reports.tables.definitions import (
+    PAIR,
+    first_commitment_field,
+    in_order,
+    map_parsed,
+    rows_of,
+    table_definition,
+    tally,
+)
 from reports.tables.known import known_pairs
 from reports.tables.wording import naan_policy_words
 
-_EXAMPLE = re.compile(
+_EXAMPLE_SIGN = re.compile(
     r"\b(?:e\.g\.|for example|examples?|sample|placeholder|dummy|documentation|tutorial|handbook|manual|how[- ]?to"
     r"|par exemple|exemples?|beispiele?|zum beispiel|z\. ?b\.|ejemplos?|por ejemplo|esempi|esempio|voorbeeld(?:en)?"
     r"|bijvoorbeeld|test(?:ing|s)?|demo)\b",
@@ -39,19 +47,21 @@ _EXAMPLE = re.compile(
 
 
 def repairs(frames: Frames) -> pd.DataFrame:
-    """Return one row per kind of repair."""
+    """Return one row per kind of repair: first example, and numbers of places, citations and outcomes."""
     mentions = judged_mentions(frames, "object")
-    mended = in_order(mentions[mentions["repairs"].fillna("").ne("")], "document", "ordinal")
-    mended = mended.assign(repair=mended["repairs"].str.split(JOINT), family=families(mended["object"]))
-    mended = mended.explode("repair")
-    rows = mended.groupby("repair", as_index=False).agg(
+    repaired_mentions = in_order(mentions[mentions["repairs"].fillna("").ne("")], "document", "ordinal")
+    repaired_mentions = repaired_mentions.assign(
+        repair=repaired_mentions["repairs"].str.split(JOINT), family=families(repaired_mentions["object"])
+    )
+    repaired_mentions = repaired_mentions.explode("repair")
+    rows = repaired_mentions.groupby("repair", as_index=False).agg(
         places=("mention_id", "nunique"),
         as_written=("as_written", "first"),
         repaired=("repaired", "first"),
         document=("document", "first"),
     )
-    rows = rows.merge(citation_counts(mended, "repair"), on="repair")
-    return rows.merge(family_counts(mended, "repair"), on="repair")
+    rows = rows.merge(citation_counts(repaired_mentions, "repair"), on="repair")
+    return rows.merge(family_counts(repaired_mentions, "repair"), on="repair")
 
 
 def example_sign(texts: Iterable[str | None]) -> str | None:
@@ -62,11 +72,11 @@ def example_sign(texts: Iterable[str | None]) -> str | None:
     >>> example_sign(["The deed is kept as ark:12345/x6np1wh8k.", None]) is None
     True
     """
-    signs = (_EXAMPLE.search(text) for text in texts if isinstance(text, str))
+    signs = (_EXAMPLE_SIGN.search(text) for text in texts if isinstance(text, str))
     return next((sign[0].lower() for sign in signs if sign), None)
 
 
-REPAIRS = published("repairs", repairs)
+REPAIRS = table_definition("repairs", repairs)
 
 
 #: Number of referring pages named for an ARK.
@@ -78,28 +88,28 @@ ATTENTION = (Family.FAILS, Family.UNREACHABLE, Family.NOT_JUDGED, Family.WORKS)
 def arks(frames: Frames) -> pd.DataFrame:
     """Return one row per ARK and URL that was cited or requested; ordered fails, unreachable, not judged, works."""
     statuses = ark_statuses(frames)[["ark_id", "family", "shoulder"]].rename(columns={"family": "ark_family"})
-    last = last_answers(frames, [Question.OBJECT])
+    last_object_answers = last_answers(frames, [Question.OBJECT])
     rows = cited_urls(frames)
-    for of_pair in (
+    for pair_frame in (
         requests_in_logs(frames),
         frames.latest[[*PAIR, "state", "since"]],
         archived_copies(frames),
-        last[[*PAIR, "status"]],
+        last_object_answers[[*PAIR, "status"]],
     ):
-        rows = rows.merge(of_pair, on=PAIR, how="left")
+        rows = rows.merge(pair_frame, on=PAIR, how="left")
     rows = rows.merge(known_pairs(frames), on=PAIR, how="left")
-    for of_ark in (frames.last_good, check_characters(frames), statuses):
-        rows = rows.merge(of_ark, on="ark_id", how="left")
-    is_amiss = rows["family"].ne(Family.WORKS)
-    promises = rows["commitment_parsed"]
-    expected = frames.inventory.drop_duplicates("ark").set_index("ark")["expected_url"]
+    for ark_frame in (frames.last_good, check_characters(frames), statuses):
+        rows = rows.merge(ark_frame, on="ark_id", how="left")
+    is_not_working = rows["family"].ne(Family.WORKS)
+    commitments = rows["commitment_parsed"]
+    expected_urls = frames.inventory.drop_duplicates("ark").set_index("ark")["expected_url"]
     findings = findings_about(frames, rows["ark"])
     return rows.assign(
-        last_good_url=rows["good_url"].where(is_amiss),
-        last_good_at=rows["good_at"].where(is_amiss),
-        expected_url=rows["ark"].map(expected).astype("str"),
-        permanence=first_commitment_field(promises, "permanence", "what"),
-        guarantor=first_commitment_field(promises, "guarantor", "who"),
+        last_good_url=rows["good_url"].where(is_not_working),
+        last_good_at=rows["good_at"].where(is_not_working),
+        expected_url=rows["ark"].map(expected_urls).astype("str"),
+        permanence=first_commitment_field(commitments, "permanence", "what"),
+        guarantor=first_commitment_field(commitments, "guarantor", "who"),
         naan_policy=map_parsed(rows["naan_policy"], naan_policy_words),
         did_you_mean=map_parsed(rows["did_you_mean"], itemgetter("ark")),
         remarks=rows["remarks"].str.cat(findings, sep=JOINT, na_rep="").str.removeprefix(JOINT).str.removesuffix(JOINT),
@@ -108,12 +118,12 @@ def arks(frames: Frames) -> pd.DataFrame:
 
 
 def requests_in_logs(frames: Frames) -> pd.DataFrame:
-    """Return one row per ARK and URL in logs: number of requests, referring pages and answers."""
+    """Return one row per ARK and URL that logs name: number of requests, and tallies of referring pages and answers."""
     mentions = frames.mentions[frames.mentions["asked"].notna()]
     counts = mentions.groupby(PAIR)[["asked"]].sum()
-    asked_from = tally(mentions, PAIR, "document", most=_MOST_PAGES, of="asked")
-    answered = tally(mentions, PAIR, "answered", of="asked")
-    return counts.assign(asked_from=asked_from, answered=answered).reset_index()
+    referring_pages = tally(mentions, PAIR, "document", most=_MOST_PAGES, weight_column="asked")
+    answers = tally(mentions, PAIR, "answered", weight_column="asked")
+    return counts.assign(asked_from=referring_pages, answered=answers).reset_index()
 
 
 def citations(frames: Frames) -> pd.DataFrame:
@@ -121,8 +131,10 @@ def citations(frames: Frames) -> pd.DataFrame:
     rows = judged_mentions(frames, "object").rename(columns={"remarks": "spelling"})
     # Citations of example and test ARKs: whether the context marks them as such, and the word.
     titles = frames.documents[["document_id", "title"]]
-    cited = frames.mentions[frames.mentions["naan"].isin(sorted(SKIPPED_NAANS))].merge(titles, on="document_id")
-    texts = cited.groupby("citation_id").agg(
+    skipped_mentions = frames.mentions[frames.mentions["naan"].isin(sorted(SKIPPED_NAANS))].merge(
+        titles, on="document_id"
+    )
+    texts = skipped_mentions.groupby("citation_id").agg(
         context=("context", lambda texts: " ".join(texts.dropna())), title=("title", "first"), url=("document", "first")
     )
     signs = pd.Series([example_sign(row) for row in rows_of(texts)], index=texts.index, dtype="str")
@@ -134,23 +146,28 @@ def citations(frames: Frames) -> pd.DataFrame:
 def check_characters(frames: Frames) -> pd.DataFrame:
     """Return one row per ARK that is cited or judged: the `check` of its check character, and `suggestions`.
 
-    Suggestions are ARKs that may have been meant if the check character fails.
+    Suggestions are ARKs that may be right if the check character fails, as one text; else empty.
     """
-    is_meant = frames.arks["ark_id"].isin(ark_statuses(frames)["ark_id"])
-    named = frames.arks[is_meant].sort_values("ark")
-    arks = {form: Ark(*parts) for form, *parts in rows_of(named[["ark", "naan", "name", "qualifier"]])}
+    is_of_run = frames.arks["ark_id"].isin(ark_statuses(frames)["ark_id"])
+    named_arks = frames.arks[is_of_run].sort_values("ark")
+    arks = {
+        normal_form: Ark(*parts) for normal_form, *parts in rows_of(named_arks[["ark", "naan", "name", "qualifier"]])
+    }
     zones = Zones.from_arks(arks.values(), frames.declared)
-    checks = {form: zones.check(ark).value for form, ark in arks.items()}
-    failing = [form for form, check in checks.items() if check == CheckCharacter.FAILS]
-    shapes = Shapes.learn({ark.base for ark in arks.values()} if failing else ())  # names are formed as all others are
-    meant = dict.fromkeys(arks, "")
-    for form in failing:
-        proposals = suggestions(arks[form], zones=zones, is_allowed=shapes.allows, occurs_elsewhere=arks.__contains__)
-        meant[form] = JOINT.join(str(proposal.ark) for proposal in proposals)
-    rows = named[["ark_id"]].assign(check=list(checks.values()), suggestions=list(meant.values()))
+    checks = {normal_form: zones.check(ark).value for normal_form, ark in arks.items()}
+    failing_arks = [normal_form for normal_form, check in checks.items() if check == CheckCharacter.FAILS]
+    # Suggested names have the shape of the other names.
+    shapes = Shapes.learn({ark.base for ark in arks.values()} if failing_arks else ())
+    suggestion_texts = dict.fromkeys(arks, "")
+    for normal_form in failing_arks:
+        proposals = suggestions(
+            arks[normal_form], zones=zones, is_allowed=shapes.allows, occurs_elsewhere=arks.__contains__
+        )
+        suggestion_texts[normal_form] = JOINT.join(str(proposal.ark) for proposal in proposals)
+    rows = named_arks[["ark_id"]].assign(check=list(checks.values()), suggestions=list(suggestion_texts.values()))
     return rows.astype({"check": "str", "suggestions": "str"})
 
 
-ARKS = published("arks", arks)
+ARKS = table_definition("arks", arks)
 
-CITATIONS = published("citations", citations)
+CITATIONS = table_definition("citations", citations)

@@ -30,7 +30,7 @@ from reports.tables.ark_statuses import (
     judged_mentions,
     with_counts,
 )
-from reports.tables.definitions import PAIR, hosts_of, map_parsed, published, tally
+from reports.tables.definitions import PAIR, hosts_of, map_parsed, table_definition, tally
 from reports.tables.wording import naan_policy_words
 
 #: Ends of chains whose last request was not sent.
@@ -47,17 +47,17 @@ def naans(frames: Frames) -> pd.DataFrame:
         described=statuses["metadata"].isin(DESCRIBED),
         committed=statuses["commitment"].eq(CommitmentOutcome.STATED),
     )
-    services = statuses.groupby("naan")[["described", "committed"]].sum()
-    rows = family_counts(statuses, "naan").merge(services, on="naan")
+    service_counts = statuses.groupby("naan")[["described", "committed"]].sum()
+    rows = family_counts(statuses, "naan").merge(service_counts, on="naan")
     rows = rows.merge(citation_counts(frames.mentions, "naan"), on="naan", how="left")
     rows = with_counts(rows, ["citations", "documents"])
     rows = rows.merge(pd.DataFrame(map(asdict, SHARED_NAANS.values())), on="naan", how="left")
-    organization = rows["naan"].map(frames.registered.set_index("naan")["organization"])
+    organizations = rows["naan"].map(frames.registered.set_index("naan")["organization"])
     # Those of shoulders, too.
-    words = map_parsed(frames.verdicts["naan_policy"], naan_policy_words)
-    policies = frames.verdicts[["naan"]].assign(policy=words).dropna().drop_duplicates().sort_values("policy")
+    policy_texts = map_parsed(frames.verdicts["naan_policy"], naan_policy_words)
+    policies = frames.verdicts[["naan"]].assign(policy=policy_texts).dropna().drop_duplicates().sort_values("policy")
     return rows.assign(
-        organization=organization.where(~rows["naan"].isin(list(SHARED_NAANS))).astype("str"),
+        organization=organizations.where(~rows["naan"].isin(list(SHARED_NAANS))).astype("str"),
         shoulders=rows["naan"].map(tally(statuses, ["naan"], "shoulder", most=_MOST_SHOULDERS)),
         outcomes=rows["naan"].map(tally(statuses, ["naan"], "outcome")),
         remarks=findings_about(frames, "NAAN " + rows["naan"]),
@@ -75,28 +75,33 @@ def resolvers(frames: Frames) -> pd.DataFrame:
         landed=hosts_of(frames.verdicts["final_url"]),
         answer=frames.verdicts["metadata"].astype("str"),
     )
-    asked = _by_host(verdicts, "asked", info_answers=("answer", None), landing_hosts=("landed", _MOST))
-    asks = frames.observations[frames.observations["question"].eq(Question.OBJECT)]
+    first_hosts = _by_host(verdicts, "asked", info_answers=("answer", None), landing_hosts=("landed", _MOST))
+    object_requests = frames.observations[frames.observations["question"].eq(Question.OBJECT)]
     urls = sent_hops(frames, ["url"])["url"]
-    is_plain = ~urls.str.match("https:", case=False).astype("boolean")
-    http_only = is_plain.groupby(hosts_of(urls)).all()
-    asked = asked.assign(
+    is_http = ~urls.str.match("https:", case=False).astype("boolean")
+    http_only = is_http.groupby(hosts_of(urls)).all()
+    first_hosts = first_hosts.assign(
         role="resolver",
-        mean_redirects=_mean_redirects(asked, asks, asks["request_url"]),
-        http_only=asked["host"].map(http_only).astype("boolean"),
+        mean_redirects=_mean_redirects(first_hosts, object_requests, object_requests["request_url"]),
+        http_only=first_hosts["host"].map(http_only).astype("boolean"),
     )
-    ended = verdicts[verdicts["final_url"].notna()]
-    landed = _by_host(ended, "landed", resolvers=("asked", _MOST), naans=("naan", _MOST))
-    landed = landed.assign(role="landing", mean_redirects=_mean_redirects(landed, ended, ended["final_url"]))
-    return pd.concat([asked, landed], ignore_index=True)
+    answered_verdicts = verdicts[verdicts["final_url"].notna()]
+    landing_hosts = _by_host(answered_verdicts, "landed", resolvers=("asked", _MOST), naans=("naan", _MOST))
+    landing_hosts = landing_hosts.assign(
+        role="landing", mean_redirects=_mean_redirects(landing_hosts, answered_verdicts, answered_verdicts["final_url"])
+    )
+    return pd.concat([first_hosts, landing_hosts], ignore_index=True)
 
 
 def _by_host(verdicts: pd.DataFrame, column: str, **tallies: tuple[str, int | None]) -> pd.DataFrame:
-    """Return the ARKs of each host in *column* by family, with tallies of other columns."""
+    """Return one row per host in *column*: numbers of ARKs by family, and *tallies*.
+
+    *tallies* has, by name of the result, the column to tally and the largest number of values, or None for all.
+    """
     rows = verdicts.rename(columns={column: "host"})
     counts = family_counts(best(rows, ["host", "ark_id"]), "host")
-    for name, (of, most) in tallies.items():
-        texts = tally(rows[rows[of].fillna("").ne("")], ["host"], of, most=most)
+    for name, (tallied_column, most) in tallies.items():
+        texts = tally(rows[rows[tallied_column].fillna("").ne("")], ["host"], tallied_column, most=most)
         counts = counts.assign(**{name: counts["host"].map(texts)})
     return counts
 
@@ -104,11 +109,11 @@ def _by_host(verdicts: pd.DataFrame, column: str, **tallies: tuple[str, int | No
 def documents(frames: Frames) -> pd.DataFrame:
     """Return one row per document. An ARK is judged by the URLs that this document cites."""
     mentions = judged_mentions(frames, *SERVICES)
-    arks = family_counts(best(mentions, ["document_id", "ark_id"]), "document_id")
-    repaired = mentions["repairs"].fillna("").ne("").groupby(mentions["document_id"]).sum().rename("repaired")
+    ark_counts = family_counts(best(mentions, ["document_id", "ark_id"]), "document_id")
+    repaired_counts = mentions["repairs"].fillna("").ne("").groupby(mentions["document_id"]).sum().rename("repaired")
     rows = frames.documents.rename(columns={"url": "document"})
-    for columns in (citation_counts(mentions, "document_id"), arks, repaired):
-        rows = rows.merge(columns, on="document_id", how="left")
+    for counts in (citation_counts(mentions, "document_id"), ark_counts, repaired_counts):
+        rows = rows.merge(counts, on="document_id", how="left")
     return with_counts(rows, ["citations", "arks", *FAMILY_COLUMNS.values(), "repaired"]).assign(
         led_to=rows["final_url"].where(rows["outcome"].eq(DocumentOutcome.REDIRECTED)),
         findings=findings_about(frames, rows["document"]),
@@ -116,24 +121,24 @@ def documents(frames: Frames) -> pd.DataFrame:
 
 
 def sent_hops(frames: Frames, columns: list[str]) -> pd.DataFrame:
-    """Return the hops that were sent in this run: not those held back by robots.txt, a private address or a dead host."""
+    """Return *columns* of the hops sent in this run, not of those that robots.txt or an unusable host held back."""
     hops = frames.hops
-    held_back = hops["chain_end"].isin(HELD_BACK) & hops["status"].isna()
+    is_held_back = hops["chain_end"].isin(HELD_BACK) & hops["status"].isna()
     is_own = hops["run_id"].isin(frames.run["run_id"])
-    return hops.loc[is_own & ~held_back & hops["sent"].fillna(True).astype(bool), columns]
+    return hops.loc[is_own & ~is_held_back & hops["sent"].fillna(True).astype(bool), columns]
 
 
-def _mean_redirects(counts: pd.DataFrame, rows: pd.DataFrame, urls: pd.Series) -> pd.Series:
-    """Return the mean number of redirects in *rows* for the host of each of *counts*."""
+def _mean_redirects(host_rows: pd.DataFrame, rows: pd.DataFrame, urls: pd.Series) -> pd.Series:
+    """Return the mean `hop_count` of *rows*, whose URLs are *urls*, for the host of each of *host_rows*."""
     means = rows["hop_count"].astype("Float64").groupby(hosts_of(urls)).mean()
-    return counts["host"].map(means.round(2))
+    return host_rows["host"].map(means.round(2))
 
 
-NAANS = published("naans", naans)
+NAANS = table_definition("naans", naans)
 
-RESOLVERS = published("resolvers", resolvers)
+RESOLVERS = table_definition("resolvers", resolvers)
 
-DOCUMENTS = published("documents", documents)
+DOCUMENTS = table_definition("documents", documents)
 
 
 #: The purpose of a question; all other questions test resolvers.
@@ -147,24 +152,26 @@ def hosts(frames: Frames) -> pd.DataFrame:
     """Return one row per host that was contacted."""
     columns = ["url", "status", "retry_after", "at", "elapsed_s"]
     hops, fetches = sent_hops(frames, ["question", *columns]), frames.fetches
-    held_back = fetches["outcome"].isin(HELD_BACK) & fetches["status"].isna()
-    fetches = fetches.loc[fetches["url"].notna() & ~held_back, columns]
+    is_held_back = fetches["outcome"].isin(HELD_BACK) & fetches["status"].isna()
+    fetches = fetches.loc[fetches["url"].notna() & ~is_held_back, columns]
     purposes = hops["question"].astype("str").map(_PURPOSES).fillna("controls")
-    sent = pd.concat([hops[columns].assign(purpose=purposes), fetches.assign(purpose="documents")], ignore_index=True)
-    status = sent["status"].fillna(0)
-    counted = {
-        **{name: sent["purpose"].eq(name) for name in ("documents", "objects", "descriptions", "controls")},
-        "refused": status.isin(REFUSING_STATUSES),
-        "server_errors": status.between(500, 599),
-        "no_answer": sent["status"].isna(),
-        "pauses_asked": sent["retry_after"].notna(),
+    requests = pd.concat(
+        [hops[columns].assign(purpose=purposes), fetches.assign(purpose="documents")], ignore_index=True
+    )
+    statuses = requests["status"].fillna(0)
+    request_classes = {
+        **{name: requests["purpose"].eq(name) for name in ("documents", "objects", "descriptions", "controls")},
+        "refused": statuses.isin(REFUSING_STATUSES),
+        "server_errors": statuses.between(500, 599),
+        "no_answer": requests["status"].isna(),
+        "pauses_asked": requests["retry_after"].notna(),
     }
     rows = (
-        sent.assign(host=hosts_of(sent["url"]), **counted)
+        requests.assign(host=hosts_of(requests["url"]), **request_classes)
         .groupby("host", as_index=False)
         .agg(
             requests=("url", "size"),
-            **{name: (name, "sum") for name in counted},
+            **{name: (name, "sum") for name in request_classes},
             first_at=("at", "min"),
             last_at=("at", "max"),
             mean_s=("elapsed_s", "mean"),
@@ -179,12 +186,14 @@ def hosts(frames: Frames) -> pd.DataFrame:
         crawl_delay_s=("crawl_delay_s", "max"),
         given_up=("given_up", "first"),
     )
-    kept = frames.pauses[frames.pauses["is_kept"].fillna(False)]
-    pauses = kept.groupby(hosts_of(kept["host"])).agg(pauses_kept=("asked_s", "size"), paused_s=("asked_s", "sum"))
+    kept_pauses = frames.pauses[frames.pauses["is_kept"].fillna(False)]
+    pause_counts = kept_pauses.groupby(hosts_of(kept_pauses["host"])).agg(
+        pauses_kept=("asked_s", "size"), paused_s=("asked_s", "sum")
+    )
     rows = rows.merge(treatment.reset_index(), on="host", how="outer")
-    rows = rows.merge(pauses.reset_index(), on="host", how="left")
+    rows = rows.merge(pause_counts.reset_index(), on="host", how="left")
     rows = rows.merge(_blocked_arks(frames), on="host", how="outer")
-    zeros = ["requests", *counted, "pauses_kept", "paused_s", "arks_not_judged"]
+    zeros = ["requests", *request_classes, "pauses_kept", "paused_s", "arks_not_judged"]
     rows = rows.fillna(dict.fromkeys(zeros, 0))
     # Stores from before 0.1 lack the total count, and a killed process loses the counts of its last moments.
     all_requests = rows[["all_requests", "requests"]].astype("Int64").max(axis="columns")
@@ -192,25 +201,25 @@ def hosts(frames: Frames) -> pd.DataFrame:
 
 
 def _blocked_arks(frames: Frames) -> pd.DataFrame:
-    """Return one row per host that refuses programs: number of ARKs that could not be judged, and its answers."""
+    """Return one row per host that refuses programs: number of ARKs not judged, and a tally of its answers."""
     statuses = ark_statuses(frames)
     is_judged = statuses["family"].isin([Family.WORKS, Family.FAILS])
     rows = frames.verdicts[frames.verdicts["object"].eq(ObjectOutcome.BLOCKED)]
     rows = rows[~rows["ark_id"].isin(statuses.loc[is_judged, "ark_id"])]
     rows = rows.assign(host=hosts_of(rows["final_url"].fillna(rows["request_url"])))
-    asked = frames.observations[frames.observations["question"].eq(Question.OBJECT)]
-    tries = rows[["run_id", *PAIR, "host", "object_evidence"]].merge(
-        asked[["run_id", *PAIR, "status", "chain_end"]], on=["run_id", *PAIR]
+    object_requests = frames.observations[frames.observations["question"].eq(Question.OBJECT)]
+    attempts = rows[["run_id", *PAIR, "host", "object_evidence"]].merge(
+        object_requests[["run_id", *PAIR, "status", "chain_end"]], on=["run_id", *PAIR]
     )
-    check = tries["object_evidence"].str.extract(_CHECK, expand=False)
-    status = ("answered " + tries["status"].astype("str")).where(tries["status"].notna())
-    tries = tries.assign(how=check.fillna(status).fillna(tries["chain_end"].astype("str")))
+    robot_checks = attempts["object_evidence"].str.extract(_CHECK, expand=False)
+    status_texts = ("answered " + attempts["status"].astype("str")).where(attempts["status"].notna())
+    attempts = attempts.assign(how=robot_checks.fillna(status_texts).fillna(attempts["chain_end"].astype("str")))
     counts = rows.groupby("host").agg(arks_not_judged=("ark_id", "nunique"))
-    return counts.assign(tried=tally(tries, ["host"], "how")).reset_index()
+    return counts.assign(tried=tally(attempts, ["host"], "how")).reset_index()
 
 
 #: The part of a verdict's evidence that names a challenge page.
 _CHECK = r"(a robot check: [^;]+)"
 
 
-HOSTS = published("hosts", hosts)
+HOSTS = table_definition("hosts", hosts)

@@ -19,29 +19,29 @@ from reports.languages import ENGLISH
 from reports.languages.templates import macros
 from reports.store.frames import Frames, Timeline
 from reports.tables.ark_statuses import BEST_STATE, families
-from reports.tables.definitions import map_distinct, published, records_of, side_by_side
+from reports.tables.definitions import map_distinct, records_of, side_by_side, table_definition
 
 # The Kaplan-Meier estimator of survival, for subjects that were observed for different times.
 
 
 #: The 97.5 % quantile of the normal distribution: 95 % lie within this many standard deviations.
-_Z = 1.959963984540054
+_NORMAL_QUANTILE = 1.959963984540054
 
 
 def kaplan_meier(lifetimes: pd.DataFrame, by: list[str]) -> pd.DataFrame:
-    """Return one row per group and day on which a subject died or was last seen; ordered by group and day.
+    """Return one row per group and day on which a subject died or was last observed; ordered by group and day.
 
-    *lifetimes* has one row per subject: the columns *by*, `days` observed, and `died`, False if it was only lost from
-    view. Subjects last seen on a day are at risk on it. The bounds (95 %) are of the log-log kind with Greenwood's
-    variance; they are missing before the first death and after the last subject's (Kaplan and Meier 1958; Kalbfleisch
-    and Prentice 1980).
+    *lifetimes* has one row per subject: the columns *by*, `days` observed, and `died`, False if the observation ended
+    before. Subjects last observed on a day are at risk on that day. The bounds (95 %) are of the log-log kind with
+    Greenwood's variance; they are missing before the first death and after the last subject's (Kaplan and Meier 1958;
+    Kalbfleisch and Prentice 1980).
 
     >>> lifetimes = pd.DataFrame({"g": "a", "days": [1, 2, 2, 3], "died": [True, True, False, False]})
     >>> kaplan_meier(lifetimes, ["g"])[["days", "at_risk", "failed", "survival"]].values.tolist()
     [[1.0, 4.0, 1.0, 0.75], [2.0, 3.0, 1.0, 0.5], [3.0, 1.0, 0.0, 0.5]]
     """
-    counted = lifetimes.assign(subjects=1, failed=lifetimes["died"].astype("int64"))
-    rows = counted.groupby([*by, "days"], observed=True)[["subjects", "failed"]].sum().reset_index()
+    subjects = lifetimes.assign(subjects=1, failed=lifetimes["died"].astype("int64"))
+    rows = subjects.groupby([*by, "days"], observed=True)[["subjects", "failed"]].sum().reset_index()
     groups = rows.groupby(by, observed=True, sort=False)
     at_risk = groups["subjects"].transform("sum") - groups["subjects"].cumsum() + rows["subjects"]
     failed = rows["failed"]
@@ -49,7 +49,7 @@ def kaplan_meier(lifetimes: pd.DataFrame, by: list[str]) -> pd.DataFrame:
         rows = rows.assign(survived=1 - failed / at_risk, variance=failed / (at_risk * (at_risk - failed)))
         groups = rows.groupby(by, observed=True, sort=False)
         survival = groups["survived"].cumprod()
-        spread = _Z * np.sqrt(groups["variance"].cumsum()) / np.log(survival)
+        spread = _NORMAL_QUANTILE * np.sqrt(groups["variance"].cumsum()) / np.log(survival)
         low, high = survival ** np.exp(-spread), survival ** np.exp(spread)
     has_bounds = (survival < 1) & (survival > 0)
     return rows[[*by, "days"]].assign(
@@ -63,9 +63,9 @@ def kaplan_meier(lifetimes: pd.DataFrame, by: list[str]) -> pd.DataFrame:
 
 
 def median_days(curves: pd.DataFrame, by: list[str]) -> pd.DataFrame:
-    """Return one row per group of `kaplan_meier`: the first day with at most half alive; missing if never reached."""
-    reached = curves[curves["survival"] <= 0.5].groupby(by, observed=True, as_index=False)
-    return curves[by].drop_duplicates().merge(reached.agg(median=("days", "min")), on=by, how="left")
+    """Return one row per group of `kaplan_meier`: `median`, the first day with at most half alive, or missing."""
+    below_half = curves[curves["survival"] <= 0.5].groupby(by, observed=True, as_index=False)
+    return curves[by].drop_duplicates().merge(below_half.agg(median=("days", "min")), on=by, how="left")
 
 
 _GROUP = ["grouping", "group"]
@@ -79,23 +79,23 @@ _JUDGED = (ArkState.HEALTHY, ArkState.FLAPPING, ArkState.FAILING, ArkState.CONFI
 
 @lru_cache(maxsize=2)
 def conclusive_checks(timeline: Timeline) -> pd.DataFrame:
-    """Return the conclusive checks, each a success or a strike, with `at` and the number of its `spell`."""
-    family = families(timeline.checks["object"])
-    works = family.eq(Family.WORKS)
-    strikes = family.isin([Family.FAILS, Family.UNREACHABLE]) & ~timeline.checks["is_suspect"]
-    proving = timeline.checks.assign(works=works).rename(columns={"started_at": "at"})[works | strikes]
-    return proving.assign(spell=proving.groupby("pair")["works"].cumsum())
+    """Return the conclusive checks with `works` (else a strike), `at`, and `spell`: the number of successes so far."""
+    check_families = families(timeline.checks["object"])
+    works = check_families.eq(Family.WORKS)
+    strikes = check_families.isin([Family.FAILS, Family.UNREACHABLE]) & ~timeline.checks["is_suspect"]
+    checks = timeline.checks.assign(works=works).rename(columns={"started_at": "at"})[works | strikes]
+    return checks.assign(spell=checks.groupby("pair")["works"].cumsum())
 
 
 @lru_cache(maxsize=2)
 def failure_spells(timeline: Timeline) -> pd.DataFrame:
-    """Return one row per spell of failures: pair, first and last strike, number, recovery, and whether confirmed."""
+    """Return one row per pair and spell of failures: first and last strike, number of strikes, recovery, `confirmed`."""
     checks = conclusive_checks(timeline)
-    spell = ["pair", "spell"]
-    failures = checks[~checks["works"]].groupby(spell, as_index=False)
+    spell_key = ["pair", "spell"]
+    failures = checks[~checks["works"]].groupby(spell_key, as_index=False)
     rows = failures.agg(first_at=("at", "min"), last_at=("at", "max"), strikes=("at", "size"))
-    again = checks.loc[checks["works"], [*spell, "at"]].rename(columns={"at": "recovered_at"})
-    rows = rows.merge(again.assign(spell=again["spell"] - 1), on=spell, how="left")
+    successes = checks.loc[checks["works"], [*spell_key, "at"]].rename(columns={"at": "recovered_at"})
+    rows = rows.merge(successes.assign(spell=successes["spell"] - 1), on=spell_key, how="left")
     is_long = _days(rows["last_at"] - rows["first_at"]) >= timeline.policy.days
     return rows.assign(confirmed=is_long & rows["strikes"].ge(timeline.policy.strikes))
 
@@ -107,14 +107,14 @@ def link_lifetimes(timeline: Timeline) -> pd.DataFrame:
     A pair dies with the first strike of its first confirmed spell; later checks count as recovery only.
     """
     checks = conclusive_checks(timeline)
-    dead = failure_spells(timeline).query("confirmed and spell > 0").groupby("pair")["first_at"].min()
-    good = checks[checks["works"]].join(dead.rename("died_at"), on="pair")
-    alive = good[~(good["at"] >= good["died_at"])]
-    rows = alive.groupby("pair", as_index=False).agg(
+    deaths = failure_spells(timeline).query("confirmed and spell > 0").groupby("pair")["first_at"].min()
+    successes = checks[checks["works"]].join(deaths.rename("died_at"), on="pair")
+    living_successes = successes[~(successes["at"] >= successes["died_at"])]
+    rows = living_successes.groupby("pair", as_index=False).agg(
         born=("at", "min"), last=("at", "max"), died_at=("died_at", "first")
     )
-    ended = rows["died_at"].fillna(rows["last"])
-    return rows[["pair"]].assign(days=_days(ended - rows["born"]), died=rows["died_at"].notna())
+    ends = rows["died_at"].fillna(rows["last"])
+    return rows[["pair"]].assign(days=_days(ends - rows["born"]), died=rows["died_at"].notna())
 
 
 def _days(spans: pd.Series) -> pd.Series:
@@ -123,10 +123,10 @@ def _days(spans: pd.Series) -> pd.Series:
 
 
 def _in_groups(rows: pd.DataFrame, timeline: Timeline) -> pd.DataFrame:
-    """Return each row of a pair three times: in the group of all, of its NAAN and of its resolver."""
-    owned = rows.join(timeline.standings.set_index("pair")[["naan", "host"]].astype("str"), on="pair")
-    groups: dict[str, Any] = {ALL: ALL, "naan": owned["naan"], "resolver": owned["host"]}
-    parts = [owned.assign(grouping=grouping, group=group) for grouping, group in groups.items()]
+    """Return each of *rows* (by `pair`) three times: in the group of all pairs, of its NAAN and of its resolver."""
+    named_rows = rows.join(timeline.standings.set_index("pair")[["naan", "host"]].astype("str"), on="pair")
+    values_by_grouping: dict[str, Any] = {ALL: ALL, "naan": named_rows["naan"], "resolver": named_rows["host"]}
+    parts = [named_rows.assign(grouping=grouping, group=group) for grouping, group in values_by_grouping.items()]
     return pd.concat(parts, ignore_index=True).drop(columns=["naan", "host"])
 
 
@@ -134,56 +134,59 @@ def _in_groups(rows: pd.DataFrame, timeline: Timeline) -> pd.DataFrame:
 
 
 def runs(timeline: Timeline) -> pd.DataFrame:
-    """Return one row per run, in order: how many pairs worked at their last conclusive check by then, or failed."""
+    """Return one row per run, in order: numbers and shares of pairs by their last conclusive check until that run.
+
+    The columns are `working`, `failing`, `confirmed_broken`, `share_working` and `share_not_broken`.
+    """
     checks = conclusive_checks(timeline)
     failures = checks[~checks["works"]]
-    spelled = failures.groupby(["pair", "spell"])
-    is_long = _days(failures["at"] - spelled["at"].transform("min")) >= timeline.policy.days
+    spells = failures.groupby(["pair", "spell"])
+    is_long = _days(failures["at"] - spells["at"].transform("min")) >= timeline.policy.days
     status = pd.Series("working", index=checks.index)
     status[failures.index] = "failing"
-    status[failures.index[is_long & (spelled.cumcount() + 1).ge(timeline.policy.strikes)]] = "confirmed_broken"
-    before = status.groupby(checks["pair"]).shift()
-    change = pd.crosstab(checks["run"], status).sub(pd.crosstab(checks["run"], before), fill_value=0)
+    status[failures.index[is_long & (spells.cumcount() + 1).ge(timeline.policy.strikes)]] = "confirmed_broken"
+    previous_status = status.groupby(checks["pair"]).shift()
+    change = pd.crosstab(checks["run"], status).sub(pd.crosstab(checks["run"], previous_status), fill_value=0)
     states = ["working", "failing", "confirmed_broken"]
     counts = change.fillna(0).reindex(index=timeline.runs.index, columns=states, fill_value=0).cumsum().astype("int64")
-    not_broken, proved = counts["working"] + counts["failing"], counts.sum(axis="columns")
-    shares = {"share_working": _share(counts["working"], proved), "share_not_broken": _share(not_broken, proved)}
+    not_broken, judged = counts["working"] + counts["failing"], counts.sum(axis="columns")
+    shares = {"share_working": _share(counts["working"], judged), "share_not_broken": _share(not_broken, judged)}
     return timeline.runs.join(counts.assign(**shares))
 
 
 def survival(frames: Frames) -> pd.DataFrame:
     """Return one row per group and day of its survival curve; ordered all, NAANs, resolvers, each by group and day."""
-    watched = link_lifetimes(frames.timeline)
-    watched = watched.assign(days=watched["days"].round().astype("int64"))
+    lifetimes = link_lifetimes(frames.timeline)
+    lifetimes = lifetimes.assign(days=lifetimes["days"].round().astype("int64"))
     failures = failure_spells(frames.timeline)
-    others = failures.loc[~failures["pair"].isin(watched["pair"]), ["pair"]].drop_duplicates()
-    never = _in_groups(others, frames.timeline).groupby(_GROUP).size().rename("never_worked")
-    curves = kaplan_meier(_in_groups(watched, frames.timeline), _GROUP).join(never, on=_GROUP)
+    never_working_pairs = failures.loc[~failures["pair"].isin(lifetimes["pair"]), ["pair"]].drop_duplicates()
+    never_worked = _in_groups(never_working_pairs, frames.timeline).groupby(_GROUP).size().rename("never_worked")
+    curves = kaplan_meier(_in_groups(lifetimes, frames.timeline), _GROUP).join(never_worked, on=_GROUP)
     return curves.assign(never_worked=curves["never_worked"].fillna(0))
 
 
 def _durations(timeline: Timeline) -> pd.DataFrame:
-    """Return one row per group: number of failures, time to failure, and time to recovery."""
+    """Return one row per group: number of failures, and median days to failure and to recovery."""
     # A spell is treated as a lifetime that ends with recovery, or is still going on when last seen.
     rows = failure_spells(timeline)
-    ended = rows["recovered_at"].fillna(rows["last_at"])
+    ends = rows["recovered_at"].fillna(rows["last_at"])
     recoveries = rows[["pair", "confirmed"]].assign(
-        days=_days(ended - rows["first_at"]), died=rows["recovered_at"].notna()
+        days=_days(ends - rows["first_at"]), died=rows["recovered_at"].notna()
     )
-    watched, failed = _in_groups(link_lifetimes(timeline), timeline), _in_groups(recoveries, timeline)
-    counts = watched.groupby(_GROUP, as_index=False).agg(watched=("pair", "size"), died=("died", "sum"))
-    spelled = failed.groupby(_GROUP, as_index=False).agg(
+    lifetimes, recoveries_by_group = _in_groups(link_lifetimes(timeline), timeline), _in_groups(recoveries, timeline)
+    counts = lifetimes.groupby(_GROUP, as_index=False).agg(watched=("pair", "size"), died=("died", "sum"))
+    spell_counts = recoveries_by_group.groupby(_GROUP, as_index=False).agg(
         spells=("pair", "size"), confirmed=("confirmed", "sum"), recovered=("died", "sum")
     )
-    table = side_by_side(_GROUP, counts, spelled).fillna(0)
-    for rows, column in ((watched, "days_to_failure"), (failed, "days_to_recovery")):
+    table = side_by_side(_GROUP, counts, spell_counts).fillna(0)
+    for rows, column in ((lifetimes, "days_to_failure"), (recoveries_by_group, "days_to_recovery")):
         medians = median_days(kaplan_meier(rows, _GROUP), _GROUP).rename(columns={"median": column})
         table = table.merge(medians, on=_GROUP, how="left")
     return table
 
 
-def _best(timeline: Timeline) -> pd.DataFrame:
-    """Return one row per ARK that is still cited, or was only checked: its best state and its services."""
+def _best_states(timeline: Timeline) -> pd.DataFrame:
+    """Return one row per ARK that is still cited, or was only checked: best state, services, first and last check."""
     rows = timeline.standings[timeline.standings["gone_at"].isna()]
     works = rows["state"].eq(ArkState.HEALTHY)
     rows = rows.assign(
@@ -204,7 +207,7 @@ def _best(timeline: Timeline) -> pd.DataFrame:
 
 
 def section(document: str) -> str:
-    """Return the section of a document: its host and first path segment, or its folder.
+    """Return the section of a document: host and first path segment of a URL, or the folder of a file.
 
     >>> section("https://library.example/maps/vaux/1.html"), section("https://library.example/guide.html")
     ('library.example/maps/', 'library.example/')
@@ -219,15 +222,17 @@ def section(document: str) -> str:
 
 
 def persistence(frames: Frames) -> pd.DataFrame:
-    """Return one row per set of ARKs: all, each NAAN, each resolver, each section; with a statement."""
-    best = _best(frames.timeline)
-    states = {state.replace("-", "_"): best["state"].eq(state) for state in ArkState}
-    best = best.assign(judged=best["state"].isin(_JUDGED), resolving=states.pop("healthy"), **states)
+    """Return one row per set of ARKs, with a sentence: all, each NAAN, each resolver, each section of documents."""
+    best_states = _best_states(frames.timeline)
+    states = {state.replace("-", "_"): best_states["state"].eq(state) for state in ArkState}
+    best_states = best_states.assign(
+        judged=best_states["state"].isin(_JUDGED), resolving=states.pop("healthy"), **states
+    )
     sections = frames.mentions[["ark_id"]].assign(group=map_distinct(frames.mentions["document"], section))
     parts = [
-        best.assign(grouping=ALL, group=ALL),
-        best.assign(grouping="naan", group=best["naan"].astype("str")),
-        best.merge(sections.drop_duplicates(), on="ark_id").assign(grouping="documents"),
+        best_states.assign(grouping=ALL, group=ALL),
+        best_states.assign(grouping="naan", group=best_states["naan"].astype("str")),
+        best_states.merge(sections.drop_duplicates(), on="ark_id").assign(grouping="documents"),
     ]
     groups = pd.concat(parts, ignore_index=True).groupby(_GROUP, sort=False)
     counts = groups[["judged", "resolving", *states, "described", "committed", "permanent"]].sum()
@@ -252,6 +257,6 @@ def _share(part: pd.Series, whole: pd.Series) -> pd.Series:
 # -- definitions
 
 
-SURVIVAL = published("survival", survival)
+SURVIVAL = table_definition("survival", survival)
 
-PERSISTENCE = published("persistence", persistence)
+PERSISTENCE = table_definition("persistence", persistence)

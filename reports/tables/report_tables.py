@@ -25,17 +25,17 @@ from reports.tables.summary import Summary, summarize
 class Tables(Mapping[str, pd.DataFrame]):
     """The tables of one run by name, in the order of `TABLES`; each is computed on first access.
 
-    A table stays in memory until `let_go`, and is computed again after that.
+    A table stays in memory until `drop`, and is computed again after that.
     """
 
     def __init__(self, frames: Frames) -> None:
         self._frames = frames
-        self._made: dict[str, pd.DataFrame] = {}
+        self._computed: dict[str, pd.DataFrame] = {}
 
     def __getitem__(self, name: str) -> pd.DataFrame:
-        if name not in self._made:
-            self._made[name] = DEFINITIONS[name].table(self._frames)
-        return self._made[name]
+        if name not in self._computed:
+            self._computed[name] = DEFINITIONS[name].table(self._frames)
+        return self._computed[name]
 
     def __iter__(self) -> Iterator[str]:
         return iter(DEFINITIONS)
@@ -43,9 +43,9 @@ class Tables(Mapping[str, pd.DataFrame]):
     def __len__(self) -> int:
         return len(DEFINITIONS)
 
-    def let_go(self, name: str) -> None:
+    def drop(self, name: str) -> None:
         """Drop a table from memory."""
-        self._made.pop(name, None)
+        self._computed.pop(name, None)
 
 
 TABLES = (
@@ -83,12 +83,12 @@ class Report:
     def from_frames(
         cls, frames: Frames, choice: Choice | None = None, language_choice: LanguageChoice | None = None
     ) -> Report:
-        """Return the report on a run; *choice* names the part of the run that *frames* contains."""
+        """Return the report on a run; *choice* describes the part of the run that *frames* contains."""
         return cls(frames, Tables(frames), choice or Choice(), language_choice or LanguageChoice())
 
     @property
     def summary(self) -> Summary:
-        """The numbers that the report says first."""
+        """The numbers at the beginning of the report."""
         return summarize(self.frames, self.tables)
 
 
@@ -107,8 +107,8 @@ class AuditFrames(Frames):
         tables = Tables(self)
         if name in tables:
             return tables[name]
-        meant = get_close_matches(name, tables, 1)
-        hint = f"did you mean {meant[0]!r}?" if meant else f"there are: {', '.join(tables)}"
+        similar_names = get_close_matches(name, tables, 1)
+        hint = f"did you mean {similar_names[0]!r}?" if similar_names else f"there are: {', '.join(tables)}"
         raise UserMistake(f"the report has no table {name!r}; {hint}")
 
 
@@ -141,14 +141,14 @@ def load_report(
         crawler.store.StoreError: if the store is damaged.
         extractors.model.errors.UserMistake: if one of the lists can't be read.
     """
-    listed = None if inventory is None else read_inventory(Path(inventory))
+    inventory_rows = None if inventory is None else read_inventory(Path(inventory))
     registry = load_registry()
     frames = load_frames(
         Path(store),
         run_id=run,
         since=since,
         registry=registry,
-        inventory=listed,
+        inventory=inventory_rows,
         known_list=read_known(None if known is None else Path(known)),
         diagnose=former_causes,
     )

@@ -9,7 +9,7 @@ from reports.languages import VOCABULARY
 from reports.store.frames import Frames
 from reports.store.run_queries import WORKING
 from reports.tables.ark_statuses import ark_statuses, share
-from reports.tables.definitions import published
+from reports.tables.definitions import table_definition
 from reports.tables.wording import COMMITMENT_MEANINGS, METADATA_MEANINGS, OBJECT_MEANINGS
 
 #: The meaning of each level; "unknown" if the object could not be checked today.
@@ -23,10 +23,10 @@ def services(frames: Frames) -> pd.DataFrame:
 
 def _answers(frames: Frames) -> pd.DataFrame:
     """Return one row per service and answer that occurs; ordered object, metadata, commitment, then as in the enum."""
-    asked = ark_statuses(frames).dropna(subset="object")
+    statuses = ark_statuses(frames).dropna(subset="object")
     rows = [
-        (service, str(outcome), outcome in given, int(asked[service].eq(outcome).sum()), meaning)
-        for service, given, meanings in (
+        (service, str(outcome), outcome in provided_outcomes, int(statuses[service].eq(outcome).sum()), meaning)
+        for service, provided_outcomes, meanings in (
             ("object", WORKING, OBJECT_MEANINGS),
             ("metadata", DESCRIBED, METADATA_MEANINGS),
             ("commitment", {CommitmentOutcome.STATED}, COMMITMENT_MEANINGS),
@@ -43,11 +43,11 @@ def _levels(frames: Frames) -> pd.DataFrame:
     works = statuses["family"].eq(Family.WORKS)
     described = works & statuses["metadata"].isin(DESCRIBED)
     committed = works & statuses["commitment"].eq(CommitmentOutcome.STATED)
-    given = works.astype("Int64") + described.astype("Int64") + committed.astype("Int64")
-    levels = given.where(works | statuses["family"].eq(Family.FAILS)).astype("str").fillna("unknown")
+    service_counts = works.astype("Int64") + described.astype("Int64") + committed.astype("Int64")
+    levels = service_counts.where(works | statuses["family"].eq(Family.FAILS)).astype("str").fillna("unknown")
     table = pd.DataFrame(LEVELS.items(), columns=["outcome", "meaning"])
     table = table.assign(service="level", arks=[int(levels.eq(name).sum()) for name in table["outcome"]])
     return table.assign(share=share(table["arks"], pd.Series(len(levels), index=table.index)))
 
 
-SERVICES = published("services", services)
+SERVICES = table_definition("services", services)

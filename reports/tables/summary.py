@@ -23,12 +23,13 @@ from reports.remediation.causes import Grade
 from reports.store.frames import Frames
 from reports.tables.ark_statuses import ark_states, ark_statuses, families, judged_mentions
 from reports.tables.changes import FAILING
-from reports.tables.definitions import DECLARED, published, records_of, rows_of
+from reports.tables.definitions import DECLARED, records_of, rows_of, table_definition
 from reports.tables.inventory import inventory_measures
 from reports.tables.overviews import HELD_BACK
 from reports.tables.wording import FAMILY_COUNTS, FAMILY_MEANINGS, OBJECT_MEANINGS, STATE_MEANINGS
 
 Measure: TypeAlias = tuple[str, int, str]
+"""The name of a measure, its value, and a note that explains it."""
 
 
 #: The measure that counts requests: two audits of the same web may differ in it.
@@ -63,11 +64,13 @@ def summary(frames: Frames) -> pd.DataFrame:
     runs = {"value": frames, "previous": frames.previous, "since": frames.since}
     measures = {column: _measures(run) if run else {} for column, run in runs.items()}
     notes: dict[str, str] = {}
-    for of_run in measures.values():
-        notes |= {name: note for name, (_, note) in of_run.items() if name not in notes}
+    for run_measures in measures.values():
+        notes |= {name: note for name, (_, note) in run_measures.items() if name not in notes}
     values = {
-        column: pd.array([of_run.get(name, (0, ""))[0] if of_run else None for name in notes], dtype="Int64")
-        for column, of_run in measures.items()
+        column: pd.array(
+            [run_measures.get(name, (0, ""))[0] if run_measures else None for name in notes], dtype="Int64"
+        )
+        for column, run_measures in measures.items()
     }
     table = pd.DataFrame({"measure": notes.keys(), "note": notes.values(), **values})
     for column, run in runs.items():
@@ -78,14 +81,18 @@ def summary(frames: Frames) -> pd.DataFrame:
 
 def _measures(frames: Frames) -> Mapping[str, tuple[int, str]]:
     """Return the measures of one run by name, each with its value and an explanation."""
-    accepted = frames.known["ark_id"].nunique()
+    known_count = frames.known["ark_id"].nunique()
     measures: list[Measure] = [
         *_document_measures(frames),
         *_citation_measures(frames),
         *_ark_measures(frames),
         ("URLs", len(frames.verdicts), "Each ARK at each URL where it was cited or requested."),
         *_measures_by("URLs", OBJECT_MEANINGS, Counter(frames.verdicts["object"])),
-        *([(KNOWN, accepted, "ARKs with a problem that your list of known problems accepts.")] if accepted else []),
+        *(
+            [(KNOWN, known_count, "ARKs with a problem that your list of known problems accepts.")]
+            if known_count
+            else []
+        ),
         *inventory_measures(frames),
         ("findings", len(frames.findings), "Remarks about documents; each kind and text counts once per document."),
         *_question_measures(frames),
@@ -95,15 +102,19 @@ def _measures(frames: Frames) -> Mapping[str, tuple[int, str]]:
 
 def _document_measures(frames: Frames) -> Iterator[Measure]:
     counts = Counter(frames.documents["outcome"])
-    named = counts[DocumentOutcome.REFERER]
-    missing = counts.total() - named - sum(counts[outcome] for outcome, _ in _DOCUMENTS.values())
+    referer_count = counts[DocumentOutcome.REFERER]
+    missing_count = counts.total() - referer_count - sum(counts[outcome] for outcome, _ in _DOCUMENTS.values())
     yield "documents", counts.total(), "Every requested document."
     for name, (outcome, note) in _DOCUMENTS.items():
         if counts[outcome] or outcome in _USUAL:
             yield name, counts[outcome], note
-    yield "documents not reached", missing, "Not received."
-    if named:
-        yield "documents named in logs", named, "Pages that visitors came from according to a log; not requested."
+    yield "documents not reached", missing_count, "Not received."
+    if referer_count:
+        yield (
+            "documents named in logs",
+            referer_count,
+            "Pages that visitors came from according to a log; not requested.",
+        )
 
 
 def _citation_measures(frames: Frames) -> Iterator[Measure]:
@@ -136,65 +147,73 @@ def _ark_measures(frames: Frames) -> Iterator[Measure]:
     yield ("ARKs described", described, "The provider answers ?info with metadata about the object.")
     committed = int(standings["commitment"].eq(CommitmentOutcome.STATED).sum())
     yield "ARKs with a stated commitment", committed, "The provider states a commitment."
-    later = frames.verdicts["run_id"].isin(frames.later["run_id"])
-    carried = frames.verdicts[~later & ~frames.verdicts["run_id"].isin(frames.run["run_id"])]
-    yield ("ARKs as found before", carried["ark_id"].nunique(), "Not checked in this run; their last verdict counts.")
+    is_of_later_run = frames.verdicts["run_id"].isin(frames.later["run_id"])
+    earlier_verdicts = frames.verdicts[~is_of_later_run & ~frames.verdicts["run_id"].isin(frames.run["run_id"])]
+    yield (
+        "ARKs as found before",
+        earlier_verdicts["ark_id"].nunique(),
+        "Not checked in this run; their last verdict counts.",
+    )
     if len(frames.later):
-        again = frames.verdicts.loc[later, "ark_id"].nunique()
-        yield ("ARKs checked again since", again, "Checked again by later runs; their last verdict counts.")
+        rechecked_count = frames.verdicts.loc[is_of_later_run, "ark_id"].nunique()
+        yield ("ARKs checked again since", rechecked_count, "Checked again by later runs; their last verdict counts.")
     yield from _measures_by("ARKs by status", STATE_MEANINGS, Counter(ark_states(frames)["state"]))
 
 
 def _question_measures(frames: Frames) -> Iterator[Measure]:
-    asked = frames.verdicts.loc[frames.verdicts["request_count"].gt(0), "ark_id"].nunique()
-    yield "ARKs asked about", asked, "Cited or given, and requested at least once."
+    asked_count = frames.verdicts.loc[frames.verdicts["request_count"].gt(0), "ark_id"].nunique()
+    yield "ARKs asked about", asked_count, "Cited or given, and requested at least once."
     note = "One chain of requests each: for objects, metadata, controls, other readings and other forms, each attempt."
     yield "questions asked", len(frames.observations), note
-    of_request = ["run_id", "chain_end", "status", "request_count"]
+    request_columns = ["run_id", "chain_end", "status", "request_count"]
     is_own = frames.observations["run_id"].isin(frames.run["run_id"])
-    asks, documents = frames.observations.loc[is_own, of_request], frames.documents
+    observations, documents = frames.observations.loc[is_own, request_columns], frames.documents
     # The last request of these was not sent, because of robots.txt or a private address.
-    is_held_back = asks["chain_end"].isin(HELD_BACK) & asks["status"].isna()
-    sent = (asks["request_count"] - is_held_back).clip(lower=0).sum()
+    is_held_back = observations["chain_end"].isin(HELD_BACK) & observations["status"].isna()
+    sent_count = (observations["request_count"] - is_held_back).clip(lower=0).sum()
     is_held_back = documents["outcome"].isin(HELD_BACK)
-    sent += (documents["request_count"] - is_held_back).clip(lower=0).sum()
+    sent_count += (documents["request_count"] - is_held_back).clip(lower=0).sum()
     note = "For documents and for ARKs, redirects included; without robots.txt."
-    yield REQUESTS_SENT, int(sent), note
+    yield REQUESTS_SENT, int(sent_count), note
 
 
-def _measures_by(of: str, meanings: Mapping[Any, str], counts: Mapping[Any, int]) -> Iterator[Measure]:
-    """Yield a measure for each family, or for each token of another vocabulary that occurs."""
+def _measures_by(subject: str, meanings: Mapping[Any, str], counts: Mapping[Any, int]) -> Iterator[Measure]:
+    """Yield a measure of *subject* for each family, or for each token of another vocabulary that occurs.
+
+    *meanings* and *counts* have the note and the value by token.
+    """
     for token, meaning in meanings.items():
         if counts[token] or token in FAMILY_MEANINGS:
-            yield f"{of}: {token}", counts[token], meaning
+            yield f"{subject}: {token}", counts[token], meaning
 
 
-SUMMARY = published("summary", summary)
+SUMMARY = table_definition("summary", summary)
 
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """The numbers that a report says first; each ARK counts once, with the best outcome of its URLs."""
+    """The numbers at the beginning of a report; each ARK counts once, with the best outcome of its URLs."""
 
     works: int = 0
     fails: int = 0
     unreachable: int = 0
     not_judged: int = 0
     causes: int = 0
-    """Causes of failures to act on."""
+    """Number of causes of failures to act on."""
     day: date | None = None
     """The day on which the audit began; None for an empty store."""
     since: date | None = None
     """The day of the run compared with, or None."""
     confirmed: int = 0
-    """ARKs confirmed broken since then."""
+    """Number of ARKs confirmed broken since that run."""
     recovered: int = 0
+    """Number of ARKs that have recovered since that run."""
     failing: int = 0
-    """ARKs that fail now and did not fail then, not yet confirmed."""
+    """Number of ARKs that fail and did not fail in that run, not yet confirmed broken."""
     measures: Mapping[str, int] = field(default_factory=dict)
-    """Every number of the table of measures."""
+    """The values of the table of measures, by measure."""
     scope: Mapping[str, Any] = field(default_factory=dict)
-    """What the report is about, by the names that `scope_of` gives."""
+    """The subject of the report: the result of `scope_of`."""
 
     @property
     def arks(self) -> int:
@@ -218,23 +237,23 @@ class Summary:
         >>> print(Summary(48, 7, causes=7, confirmed=2, recovered=1, **since).headline())
         7 of 55 judged ARKs fail; 7 causes to act on; 2 confirmed broken and 1 recovered since 1 November.
         """
-        return str(_words(language).headline(self))
+        return str(_summary_macros(language).headline(self))
 
     def title(self, language: Language = ENGLISH) -> str:
         """Return the subject and the date in one line."""
-        return str(_words(language).title(self.scope))
+        return str(_summary_macros(language).title(self.scope))
 
     def scope_sentences(self, language: Language = ENGLISH) -> list[str]:
         """Return the subject in full: run, store, scope, what was not read, and later checks."""
-        return str(_words(language).scope(self.scope)).split("\n")[:-1]
+        return str(_summary_macros(language).scope(self.scope)).split("\n")[:-1]
 
     def result_sentences(self, language: Language = ENGLISH) -> list[str]:
         """Return the results: citations, ARKs by family, services, checks, and the inventory."""
-        return str(_words(language).results(self)).split("\n")[:-1]
+        return str(_summary_macros(language).results(self)).split("\n")[:-1]
 
     def facts(self) -> dict[str, Any]:
         """Return the subject for programs, as JSON values; not translated."""
-        scope, limit = self.scope, _words(ENGLISH).limit
+        scope, limit = self.scope, _summary_macros(ENGLISH).limit
         if not scope["run"]:
             return {"store": scope["store"]}
         values = {
@@ -246,7 +265,7 @@ class Summary:
         return {name: values[name] for name in DECLARED["audit"] if name in values}
 
 
-def _words(language: Language) -> Any:
+def _summary_macros(language: Language) -> Any:
     return macros("summary.txt.j2", "reports.tables", language, family_counts=FAMILY_COUNTS)
 
 
@@ -270,9 +289,10 @@ def summarize(frames: Frames, tables: Mapping[str, pd.DataFrame]) -> Summary:
     measures = {name: int(value) for name, value in rows_of(tables["summary"][["measure", "value"]])}
     works, fails, unreachable, not_judged = (measures[f"ARKs: {family}"] for family in Family)
     changes = tables["changes"]
-    changed = changes.groupby(changes["event"].astype("str"))["ark"].nunique()
+    ark_counts = changes.groupby(changes["event"].astype("str"))["ark"].nunique()
     day, since = (
-        run.run["started_at"].iloc[0].date() if run and len(run.run) else None for run in (frames, frames.compared_run)
+        run_frames.run["started_at"].iloc[0].date() if run_frames and len(run_frames.run) else None
+        for run_frames in (frames, frames.compared_run)
     )
     return Summary(
         works,
@@ -282,25 +302,28 @@ def summarize(frames: Frames, tables: Mapping[str, pd.DataFrame]) -> Summary:
         causes=int(tables["causes"]["grade"].ne(Grade.WAIT).sum()),
         day=day,
         since=since,
-        confirmed=int(changed.get(EventKind.CONFIRMED, 0)),
-        recovered=int(changed.get(EventKind.RECOVERED, 0)),
-        failing=int(changed.get(FAILING, 0)),
+        confirmed=int(ark_counts.get(EventKind.CONFIRMED, 0)),
+        recovered=int(ark_counts.get(EventKind.RECOVERED, 0)),
+        failing=int(ark_counts.get(FAILING, 0)),
         measures=measures,
         scope=scope_of(frames),
     )
 
 
 def scope_of(frames: Frames) -> dict[str, Any]:
-    """Return what a report is about: the run, its seeds and limits, what was not read, and later checks."""
+    """Return the subject of a report by name: the run, seeds, limits, unread documents, and later checks.
+
+    An empty store has only `store` and `run`, which is 0.
+    """
     run = next(records_of(frames.run), None)
     if run is None:
         return {"store": frames.store, "run": 0}
     plan = run["plan"] if isinstance(run["plan"], dict) else {}
-    named = None if run["command"] == "check" else plan.get("seeds")
+    named_seeds = None if run["command"] == "check" else plan.get("seeds")
     # As the user named them, or else as stored; for a check, the dataset.
-    seeds = [str(seed) for seed in named or run["seed_list"] or ()]
-    documents, findings, later = frames.documents, frames.findings, frames.later
-    unread = documents.loc[~documents["outcome"].isin(_READ_WHOLE), ["url", "outcome"]]
+    seeds = [str(seed) for seed in named_seeds or run["seed_list"] or ()]
+    documents, findings, later_runs = frames.documents, frames.findings, frames.later
+    unread_documents = documents.loc[~documents["outcome"].isin(_READ_WHOLE), ["url", "outcome"]]
     subjects = findings["subject"]
     is_in_table = subjects.isin(documents["url"]) | subjects.isin(frames.arks["ark"]) | subjects.str.startswith("NAAN ")
     return {
@@ -313,23 +336,23 @@ def scope_of(frames: Frames) -> dict[str, Any]:
         "limits": list(_limits(plan.get("settings") or {})) if any("://" in seed for seed in seeds) else [],
         "began": run["started_at"],
         "ended": run["ended_at"],
-        "unread": [f"{url} ({outcome})" for url, outcome in rows_of(unread.head(_MOST_NAMED))],
-        "unread_count": len(unread),
+        "unread": [f"{url} ({outcome})" for url, outcome in rows_of(unread_documents.head(_MOST_NAMED))],
+        "unread_count": len(unread_documents),
         "findings": [": ".join(row) for row in rows_of(findings.loc[~is_in_table, ["subject", "detail"]])],
         "is_alone": frames.is_alone,
         "is_all": frames.is_all,
-        "later_runs": later["run_id"].tolist(),
+        "later_runs": later_runs["run_id"].tolist(),
         "checks": len(frames.verdicts),
-        "checked_again": int(frames.verdicts["run_id"].isin(later["run_id"]).sum()),
-        "checked_until": later["started_at"].max(),
+        "checked_again": int(frames.verdicts["run_id"].isin(later_runs["run_id"]).sum()),
+        "checked_until": later_runs["started_at"].max(),
         "passed_over": list(records_of(frames.passed_over[["run_id", "started_at", "state"]])),
     }
 
 
 def _limits(settings: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield the limits of a crawl with their values as text."""
-    of_oai = {f"crawl.oai.{name}": value for name, value in settings.get("crawl.oai", {}).items()}
-    values = {**settings, **of_oai}
+    """Yield (name, value as text) of the settings in a plan that limit its crawl."""
+    oai_settings = {f"crawl.oai.{name}": value for name, value in settings.get("crawl.oai", {}).items()}
+    values = {**settings, **oai_settings}
     for name in _LIMITS:
         value = values.get(name)
         if value not in (None, "", []):

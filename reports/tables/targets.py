@@ -14,7 +14,7 @@ def moved_targets(frames: Frames) -> list[TargetMove]:
     # A page that explains why an object is withdrawn is not its new place.
     resolved = frames.verdicts.loc[frames.verdicts["object"].eq(ObjectOutcome.RESOLVED), PAIR]
     answers = last_answers(frames, [Question.OBJECT]).merge(resolved, on=PAIR)[["observation_id", "ark"]]
-    redirecting = frames.hops.loc[frames.hops["status"].isin(PERMANENT), "observation_id"]
-    hops = frames.hops.merge(answers[answers["observation_id"].isin(redirecting)], on="observation_id")
+    permanent_redirects = frames.hops.loc[frames.hops["status"].isin(PERMANENT), "observation_id"]
+    hops = frames.hops.merge(answers[answers["observation_id"].isin(permanent_redirects)], on="observation_id")
     chains = hops.groupby("observation_id")[["ark", "url", "status"]]
     return target_moves((chain["ark"].iloc[0], [*rows_of(chain[["url", "status"]])]) for _, chain in chains)

@@ -25,7 +25,7 @@ from reports.remediation.causes import Cause
 
 _FAMILIES = VOCABULARY["family"]
 FAMILY_NAMES = {family: _FAMILIES[family]["name"] for family in Family}
-#: The same with a number of ARKs.
+#: The names of families with a number of ARKs, in singular and plural.
 FAMILY_COUNTS = {family: Forms(**_FAMILIES[family]["count"]) for family in Family}
 FAMILY_MEANINGS = {family: _FAMILIES[family]["meaning"] for family in Family}
 OBJECT_MEANINGS: Mapping[str, str] = VOCABULARY["object"]
@@ -46,8 +46,8 @@ def naan_policy_words(policy: Mapping[str, Any]) -> str:
     phrases = [*(PRACTICES.get(practice, practice) for practice in policy.get("practices", ()))]
     if policy.get("url"):
         phrases.append(f"as stated at {policy['url']}" if phrases else f"a policy at {policy['url']}")
-    who = f"{policy['organization']}, for {policy['of']}" if policy.get("organization") else policy["of"]
-    return f"{who}: {', '.join(phrases)}"
+    subject = f"{policy['organization']}, for {policy['of']}" if policy.get("organization") else policy["of"]
+    return f"{subject}: {', '.join(phrases)}"
 
 
 STATE_MEANINGS = {
@@ -99,18 +99,18 @@ FORMATS = {
 }
 #: The modules that formats need; they are extras named like the formats.
 FORMAT_MODULES = {"xlsx": "xlsxwriter"}
-#: The formats of plug-ins: the place of the `reports.exports.ReportFormat`.
+#: The formats of plug-ins: the path of the `reports.exports.ReportFormat`, ``package.module:name``, by name.
 PLUGIN_FORMATS: dict[str, str] = {}
 
 
-def add_report_formats(added: Mapping[str, tuple[str, str]]) -> None:
-    """Add formats of plug-ins: meaning and place by name. Raises ValueError if a name is in use."""
-    for name, (meaning, place) in added.items():
-        if PLUGIN_FORMATS.get(name) == place:
+def add_report_formats(formats: Mapping[str, tuple[str, str]]) -> None:
+    """Add formats of plug-ins: (meaning, path of the `ReportFormat`) by name. Raises ValueError if a name is taken."""
+    for name, (meaning, object_path) in formats.items():
+        if PLUGIN_FORMATS.get(name) == object_path:
             continue
         if name in FORMATS:
             raise ValueError(f"the report format {name!r} has the name of another")
-        FORMATS[name], PLUGIN_FORMATS[name] = meaning, place
+        FORMATS[name], PLUGIN_FORMATS[name] = meaning, object_path
 
 
 #: The formats written by default.
@@ -139,7 +139,7 @@ TOKENS = tuple(dict.fromkeys(token for tokens in SEVERITY.values() for token in 
 
 
 def reached_tokens(fail_on: Iterable[str], occurring: Iterable[str]) -> list[str]:
-    """Return the distinct tokens in *occurring* that are at least as serious as one of the same kind in *fail_on*, in order.
+    """Return the distinct tokens in *occurring* at least as serious as a token of the same kind in *fail_on*, in order.
 
     >>> reached_tokens(["dns"], ["resolved", "broken"]), reached_tokens(["confirmed-broken"], ["broken"])
     (['broken'], [])
