@@ -20,7 +20,7 @@ import crawler
 import extractors
 import reports
 from crawler.answers.quirks import quirks
-from crawler.answers.withdrawals import _words
+from crawler.answers.withdrawals import _patterns
 from tests.growth import LINEAR, SIZES, growth, seconds
 from tests.unit.project.attack_texts import as_re, attacks_on
 
@@ -28,11 +28,11 @@ ROOT = Path(__file__).parents[3]
 PACKAGES = (arkaudit, crawler, extractors, reports)
 OUR_NAMES = frozenset(package.__name__ for package in PACKAGES)
 #: Functions that make patterns once, of tables.
-MAKERS = (quirks, _words)
+MAKERS = (quirks, _patterns)
 #: Patterns that may take longer, and why that does no harm.
 BOUNDED = {
     "arkaudit.features.fix.left_out._ADDRESS_BEFORE": "it looks at 300 characters",
-    "crawler.answers.withdrawals._words [5]": "it looks at some hundred characters",
+    "crawler.answers.withdrawals._patterns [5]": "it looks at some hundred characters",
     "extractors.extraction._LAST_WORD": "it looks at 300 characters",
     "extractors.mentions.possible_labels._HIDDEN": "it looks at 300 characters",
     "extractors.mentions.open_ends._ARK_ABOVE": "it looks at 300 characters",
@@ -46,7 +46,7 @@ BOUNDED = {
 #: Functions that make patterns, and why these are linear.
 COMPUTED = {
     "arkaudit/features/fix/sources.py: Source.occurrences": "it has literals, and white space that is never given back",
-    "crawler/answers/quirks.py: _any_of": "it is in `MAKERS`",
+    "crawler/answers/quirks.py: _pattern_of": "it is in `MAKERS`",
     "crawler/answers/quirks.py: Addresses.absent_parameter": "it is in `MAKERS`",
     "crawler/answers/quirks.py: Addresses.absent_path": "it is in `MAKERS`",
     "crawler/answers/quirks.py: Addresses.root_path": "it is in `MAKERS`",
