@@ -216,9 +216,9 @@ def compare(
     text_change = _object_change(last_good, current, least_likeness)
     if text_change and not previous.differs_in_text(current, least_likeness):
         differences.append(Event(EventKind.CHANGED, f"object: {text_change}"))
-        text_features = current
+        shown_text = current
     else:
-        text_features = last_good if last_good.sketch or last_good.digest else current
+        shown_text = last_good if last_good.sketch or last_good.digest else current
     compared_metadata: dict[str, MetadataValues | None] = {}
     for name, service in (("description", "metadata"), ("promise", "commitment")):
         good_values, previous_values, new_values = (
@@ -232,11 +232,7 @@ def compare(
             ]
         compared_metadata[name] = new_values if new_values is not None and is_certain else good_values
     return ObjectFeatures(
-        landing,
-        text_features.sketch,
-        text_features.digest,
-        compared_metadata["description"],
-        compared_metadata["promise"],
+        landing, shown_text.sketch, shown_text.digest, compared_metadata["description"], compared_metadata["promise"]
     ), differences
 
 
@@ -248,20 +244,13 @@ def _has_moved(landing: str, previous: str | None, current: str) -> bool:
     return current_landing != first_landing and (has_new_path or current_landing == previous_landing)
 
 
-def _object_change(
-    earlier_features: ObjectFeatures, later_features: ObjectFeatures, least_likeness: float
-) -> str | None:
-    if earlier_features.digest is not None and earlier_features.digest == later_features.digest:
+def _object_change(old: ObjectFeatures, new: ObjectFeatures, least_likeness: float) -> str | None:
+    if old.digest is not None and old.digest == new.digest:
         return None
-    if earlier_features.sketch is not None and later_features.sketch is not None:
-        share = likeness(earlier_features.sketch, later_features.sketch)
+    if old.sketch is not None and new.sketch is not None:
+        share = likeness(old.sketch, new.sketch)
         return f"{share:.0%} of its text is as it was" if share < least_likeness else None
-    if (
-        earlier_features.sketch is None
-        and later_features.sketch is None
-        and earlier_features.digest
-        and later_features.digest
-    ):
+    if old.sketch is None and new.sketch is None and old.digest and new.digest:
         return "its bytes are others"
     return None
 
@@ -424,13 +413,11 @@ def _after_success(
 def _after_strike(
     earlier_status: ArkStatus, check: DatedVerdict, policy: StatusPolicy
 ) -> tuple[ArkStatus, list[Event]]:
-    strikes, first_strike_at = earlier_status.strikes + 1, earlier_status.first_strike_at or check.at
+    strikes, first_at = earlier_status.strikes + 1, earlier_status.first_strike_at or check.at
     turns = _turns(earlier_status, check, policy, has_turned=strikes == 1 and earlier_status.worked_at is not None)
     was_confirmed = earlier_status.state is ArkState.CONFIRMED_BROKEN
-    is_confirmed = was_confirmed or (
-        strikes >= policy.strikes and check.at - first_strike_at >= timedelta(days=policy.days)
-    )
-    summary = f"{_times(strikes)} since {_day(first_strike_at)}, the last with {check.object}"
+    is_confirmed = was_confirmed or (strikes >= policy.strikes and check.at - first_at >= timedelta(days=policy.days))
+    summary = f"{_times(strikes)} since {_day(first_at)}, the last with {check.object}"
     if is_confirmed:
         state, reason = ArkState.CONFIRMED_BROKEN, summary
     elif len(turns) >= policy.turns:
@@ -443,7 +430,7 @@ def _after_strike(
         state=state,
         reason=reason,
         strikes=strikes,
-        first_strike_at=first_strike_at,
+        first_strike_at=first_at,
         last_strike_at=check.at,
         turns=turns,
     )

@@ -188,16 +188,12 @@ def is_over(url: str, container: str | None, *, is_web: bool, later: Sequence[La
     failure_times: list[datetime] = []
     for run in later:
         reading = run.readings.get(url)
-        container_reading = run.readings.get(container or "")
+        archive = run.readings.get(container or "")
         if reading is not None and reading.shows_citations:
             return True
         if reading is None and not is_web:
-            is_listed_no_more = (
-                container is None
-                or run.is_complete
-                or (container_reading is not None and container_reading.shows_citations)
-            )
-            if is_listed_no_more:
+            is_unlisted = container is None or run.is_complete or (archive is not None and archive.shows_citations)
+            if is_unlisted:
                 return True
         if reading is not None and reading.outcome in _FAILING:
             failure_times.append(run.at)

@@ -268,18 +268,16 @@ def _note_verdicts(connection: Connection, run_id: int, *, after: int = 0, is_te
         events: list[dict[str, Any]] = []
         for row in verdicts:
             url = row.request_url
-            stored_row = statuses.get((row.ark_id, url))
-            stored_status = (
-                status_in(stored_row) if stored_row is not None and stored_row.checked_at is not None else None
-            )
+            last_row = statuses.get((row.ark_id, url))
+            status_before = status_in(last_row) if last_row is not None and last_row.checked_at is not None else None
             answer = answers.get((url, row.final_url or ""), answers.get(url))
             check = check_in(row, answer, is_suspect=is_suspect)
-            ark_status, shown_events = step(stored_status, check, policy)
+            ark_status, shown_events = step(status_before, check, policy)
             checked_at = moment(ark_status.checked_at)
             pair = {"ark_id": row.ark_id, "request_url": url}
             status = {
                 "host": authority_of(url),
-                "first_seen_at": checked_at if stored_row is None else stored_row.first_seen_at,
+                "first_seen_at": checked_at if last_row is None else last_row.first_seen_at,
                 "verdict_id": row.verdict_id,
                 "checked_at": checked_at,
             }
@@ -287,7 +285,7 @@ def _note_verdicts(connection: Connection, run_id: int, *, after: int = 0, is_te
             events += [
                 {**pair, "run_id": run_id, "at": checked_at, "event": event.kind, "detail": event.detail}
                 for event in shown_events
-                if event.kind is not EventKind.NEW or (stored_row is None and row.ark_id not in seen_ids)
+                if event.kind is not EventKind.NEW or (last_row is None and row.ark_id not in seen_ids)
             ]
         statement = insert(schema.latest)
         new_values = {name: statement.excluded[name] for name in rows[0] if name not in _WRITTEN_ONCE}

@@ -124,26 +124,22 @@ class PageRequest:
         return origin_header if origin_header is not None and origin_header != self.origin else None
 
 
-def treatment(page_request: PageRequest) -> tuple[Treatment, str]:
+def treatment(request: PageRequest) -> tuple[Treatment, str]:
     """Return the decision about a request of a page, with the reason if it is withheld.
 
     >>> treatment(PageRequest("https://x.example/api", "POST", "fetch", {}))
     (<Treatment.WITHHELD: 'withheld'>, 'POST https://x.example/api: only GET is sent for a page')
     """
-    if (
-        page_request.kind in _WITHOUT_TEXT
-        or page_request.in_frame
-        or "prefetch" in page_request.headers.get("sec-purpose", "")
-    ):
+    if request.kind in _WITHOUT_TEXT or request.in_frame or "prefetch" in request.headers.get("sec-purpose", ""):
         return Treatment.LEFT_OUT, ""
-    if is_visitor_counter(page_request.url) or page_request.url.partition("?")[0].endswith("/favicon.ico"):
+    if is_visitor_counter(request.url) or request.url.partition("?")[0].endswith("/favicon.ico"):
         return Treatment.LEFT_OUT, ""
-    short_url = short(page_request.url)
-    if page_request.kind in ("websocket", "eventsource"):
+    short_url = short(request.url)
+    if request.kind in ("websocket", "eventsource"):
         return Treatment.WITHHELD, f"{short_url}: a permanent connection, which is never opened"
-    if page_request.method != "GET":
-        return Treatment.WITHHELD, f"{page_request.method} {short_url}: only GET is sent for a page"
-    why_not = why_not_requested(page_request.url)
+    if request.method != "GET":
+        return Treatment.WITHHELD, f"{request.method} {short_url}: only GET is sent for a page"
+    why_not = why_not_requested(request.url)
     return (Treatment.ASKED, "") if why_not is None else (Treatment.WITHHELD, why_not)
 
 

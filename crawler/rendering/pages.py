@@ -216,9 +216,9 @@ class Chromium:
                             handle_sighup=False,
                         )
             except Exception as failure:  # of many classes, because many things can be missing
-                is_sandbox_fault = "No usable sandbox" in str(failure)
+                lacks_sandbox = "No usable sandbox" in str(failure)
                 reason = (
-                    "this system grants no user namespaces for its sandbox" if is_sandbox_fault else first_line(failure)
+                    "this system grants no user namespaces for its sandbox" if lacks_sandbox else first_line(failure)
                 )
                 self._fault = f"{self._options.browser} could not be started: {reason}"
                 logger.warning("%s; nothing is rendered", self._fault)

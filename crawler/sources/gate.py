@@ -208,42 +208,38 @@ class Gate:
         new_requests, refused = self._follow(crawl_request, [] if nofollow else reachable_targets, url)
         return self._result(new_requests, refused, findings)
 
-    def source(self, crawl_request: CrawlRequest, source_reading: SourceReading) -> GateResult:
+    def source(self, crawl_request: CrawlRequest, listing: SourceReading) -> GateResult:
         """Return the requests for the further parts of a source, then for the items that it lists, in order.
 
         A source that the user named is a list of documents: they are requested on any host, but their sites are not
         crawled. A source that a crawl has discovered only adds to the crawl.
         """
-        findings = list(source_reading.findings)
+        findings = list(listing.findings)
         if self._is_dead_end(crawl_request):
-            return GateResult(findings=source_reading.findings)
+            return GateResult(findings=listing.findings)
         reach = Reach.ITEM if crawl_request.is_seed else crawl_request.reach
-        further_urls = [url for url in source_reading.further if reach is Reach.ITEM or self._is_near(url)]
+        further_urls = [url for url in listing.further if reach is Reach.ITEM or self._is_near(url)]
         # A digest of its list, the same in every process. The list of an index is that of its parts.
-        items = [(item.url, item.found_on, item.is_elsewhere) for item in source_reading.items]
-        list_parts = (source_reading.listed, items) if source_reading.listed or items else source_reading.further
-        list_digest = (
-            blake2b(repr((source_reading.kind.value, *list_parts)).encode(), digest_size=16).hexdigest()
-            if list_parts
-            else None
-        )
-        fault = self._fault_of_chain(crawl_request, source_reading, further_urls, list_digest)
+        items = [(item.url, item.found_on, item.is_elsewhere) for item in listing.items]
+        parts = (listing.listed, items) if listing.listed or items else listing.further
+        digest = blake2b(repr((listing.kind.value, *parts)).encode(), digest_size=16).hexdigest() if parts else None
+        fault = self._fault_of_chain(crawl_request, listing, further_urls, digest)
         if fault is not None:
             findings.append(fault)
             further_urls = []
         new_requests: list[_NewRequest | _RecordedLink] = [
-            (url, crawl_request.url, crawl_request.depth, reach, source_reading.kind, crawl_request.part + 1)
+            (url, crawl_request.url, crawl_request.depth, reach, listing.kind, crawl_request.part + 1)
             for url in further_urls
         ]
-        new_requests += ((crawl_request.url, document_key(record.name)) for record in source_reading.records)
+        new_requests += ((crawl_request.url, document_key(record.name)) for record in listing.records)
         refused: _Refused = defaultdict(list)
-        for item in source_reading.items:
+        for item in listing.items:
             is_in_reach = (reach is Reach.ITEM and item.is_elsewhere) or self._is_near(item.url)
             if is_in_reach and self.is_wanted(item.url) and not self._is_refused(item.url, refused):
                 new_requests.append(
                     (item.url, item.found_on or crawl_request.url, crawl_request.depth + 1, reach, None, 0)
                 )
-        return self._result(new_requests, refused, findings, list_digest)
+        return self._result(new_requests, refused, findings, digest)
 
     def _result(
         self,
@@ -268,11 +264,7 @@ class Gate:
         return GateResult(new_requests, (*findings, *refusals), list_digest, outlinks)
 
     def _fault_of_chain(
-        self,
-        crawl_request: CrawlRequest,
-        source_reading: SourceReading,
-        further_urls: Sequence[str],
-        list_digest: str | None,
+        self, crawl_request: CrawlRequest, listing: SourceReading, further_urls: Sequence[str], list_digest: str | None
     ) -> Finding | None:
         """Return the finding about a chain of parts that is a loop or too long; None to request *further_urls*."""
         is_known = crawl_request.part > 0 and list_digest in self._listed
@@ -282,7 +274,7 @@ class Gate:
             return Finding("source-limit", f"it goes on beyond {MOST_PARTS} parts; left out: {len(further_urls)}")
         if further_urls and is_known:
             return Finding("source-loop", "it repeats an earlier list, and is not read further")
-        is_chain = source_reading.kind in (SourceKind.OAI, SourceKind.FEED)
+        is_chain = listing.kind in (SourceKind.OAI, SourceKind.FEED)
         if is_chain and any(url == crawl_request.url or url in self._further for url in further_urls):
             return Finding("source-loop", "it leads back to an earlier part, and is not read further")
         self._further.update(further_urls)

@@ -291,11 +291,9 @@ class DocumentsSpider(AuditSpider):
         async with self._turns[crawl_request.host]:
             record = unfetched_record(crawl_request, hops, end, detail, status)
             if response is not None and response.body:
-                source_reading = await self._read(crawl_request, response)
+                source = await self._read(crawl_request, response)
                 # Some repositories send their errors with 404 or 422.
-                faults = (
-                    source_reading.findings if source_reading is not None and not source_reading.is_document else ()
-                )
+                faults = source.findings if source is not None and not source.is_document else ()
                 record = replace(record, findings=(*record.findings, *faults))
             url = request.url if response is None else response.url
             sitemaps = tuple(self._sitemaps_for(crawl_request, url))
@@ -330,34 +328,31 @@ class DocumentsSpider(AuditSpider):
         if landing_request is not crawl_request and is_log_in(landing_request.url):
             yield log_in_record(crawl_request, hops)
             return
-        redirecting_record: DocumentRecord | None = None
+        redirect: DocumentRecord | None = None
         records_landing = True
         if landing_request is not crawl_request:
             self.recorder.commit()  # earlier documents come first
             records_landing = self._records_landing(landing_request, crawl_request)
             if records_landing:
                 self._gate.remember(landing_request)
-                redirecting_record = redirect_record(crawl_request, hops[:-1], landing_request)
+                redirect = redirect_record(crawl_request, hops[:-1], landing_request)
             else:
                 stored_request = self.frontier.find(landing_request.canonical) or landing_request
-                redirecting_record = redirect_record(crawl_request, hops, stored_request)
+                redirect = redirect_record(crawl_request, hops, stored_request)
             hops = hops[-1:]
         leads_further = crawl_request.is_seed or crawl_request.source is not None
         if records_landing or leads_further:
             async for record in self._records(landing_request, response, hops, begun):
                 if record.settles is None:
                     yield record
-                elif records_landing or redirecting_record is None:
-                    yield replace(record, redirected_from=redirecting_record)
+                elif records_landing or redirect is None:
+                    yield replace(record, redirected_from=redirect)
                 else:
-                    redirecting_record = replace(
-                        redirecting_record,
-                        new_requests=record.new_requests,
-                        listed=record.listed,
-                        outlinks=record.outlinks,
+                    redirect = replace(
+                        redirect, new_requests=record.new_requests, listed=record.listed, outlinks=record.outlinks
                     )
-        if redirecting_record is not None and not records_landing:
-            yield redirecting_record
+        if redirect is not None and not records_landing:
+            yield redirect
 
     def _records_landing(self, landing_request: CrawlRequest, crawl_request: CrawlRequest) -> bool:
         """Return True if *crawl_request* records the document *landing_request*, where its redirects end.
@@ -379,36 +374,26 @@ class DocumentsSpider(AuditSpider):
         self, crawl_request: CrawlRequest, response: Response, hops: Chain, begun: BegunReading | None
     ) -> AsyncIterator[DocumentRecord]:
         """Yield the rows about a document and its members; its own row comes last, with its links."""
-        source_reading = await self._read(crawl_request, response)
+        listing = await self._read(crawl_request, response)
         source = DocumentSource.from_response(response, hops, name=crawl_request.url, found_on=crawl_request.found_on)
-        if source_reading is None or source_reading.is_document:
+        if listing is None or listing.is_document:
             async for row in self._reader.rows(source, begun):
                 if row.is_member:
                     yield row.record
                 else:
                     yield _with_links(
-                        row.record,
-                        self._requests_of(crawl_request, source_reading, row, response),
-                        crawl_request.canonical,
+                        row.record, self._requests_of(crawl_request, listing, row, response), crawl_request.canonical
                     )
             return
-        for listed_record in source_reading.records:
-            record_source = DocumentSource(
-                listed_record.name,
-                io.BytesIO(listed_record.data),
-                "record.xml",
-                crawl_request.url,
-                media_type="application/xml",
+        for record in listing.records:
+            source_of_record = DocumentSource(
+                record.name, io.BytesIO(record.data), "record.xml", crawl_request.url, media_type="application/xml"
             )
-            async for row in self._reader.rows(record_source):
-                yield (
-                    row.record
-                    if row.is_member
-                    else replace(row.record, outlinks=(Outlinks.to(listed_record.name, b""),))
-                )
+            async for row in self._reader.rows(source_of_record):
+                yield (row.record if row.is_member else replace(row.record, outlinks=(Outlinks.to(record.name, b""),)))
         yield _with_links(
-            source_record(source, is_faulty=source_reading.is_faulty),
-            self._gate.source(crawl_request, source_reading),
+            source_record(source, is_faulty=listing.is_faulty),
+            self._gate.source(crawl_request, listing),
             crawl_request.canonical,
         )
 
@@ -467,14 +452,8 @@ class DocumentsSpider(AuditSpider):
         named_kind = self._plan.named_kinds.get(str(path))
         with path.open("rb") as stream:
             data = stream.read(_SOURCE_BYTES)
-        source_reading = await self._sources.read(
-            data, url=path.absolute().as_uri(), named_kind=named_kind, harvests=False
-        )
-        return (
-            self._gate.source(CrawlRequest.to_file(name), source_reading)
-            if source_reading is not None
-            else GateResult()
-        )
+        source = await self._sources.read(data, url=path.absolute().as_uri(), named_kind=named_kind, harvests=False)
+        return self._gate.source(CrawlRequest.to_file(name), source) if source is not None else GateResult()
 
     # -- the end
 

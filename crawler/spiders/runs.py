@@ -90,8 +90,7 @@ def decide_unresolved(store: Store, run_id: int, *, resolver: str, declared: Dec
         budget = TimeBudget(DECIDING_CPU_S)
         with use_budget(budget):
             for index, mention in changed_mentions(
-                ((stored_mention.unresolved, stored_mention.mention) for stored_mention in mentions_by_index.values()),
-                evidence,
+                ((doubt.unresolved, doubt.mention) for doubt in mentions_by_index.values()), evidence
             ):
                 stored_mention, new_mention = mentions_by_index[index], annotate(mention, evidence)
                 url = url_again(stored_mention.mention, new_mention, stored_mention.request_url, resolver=resolver)

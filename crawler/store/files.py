@@ -206,10 +206,8 @@ def _wrong_values(execute: Execute) -> Iterator[str]:
         constraints = chain(table.constraints, *(column.constraints for column in table.columns))
         checks = [str(check.sqltext) for check in constraints if isinstance(check, CheckConstraint)]
         [key] = table.primary_key.columns
-        case_clauses = " ".join(f"WHEN NOT ({check}) THEN {number}" for number, check in enumerate(checks))
-        query = (
-            f"SELECT {key.name}, CASE {case_clauses} END AS failed FROM {table.name} WHERE failed IS NOT NULL LIMIT 1"
-        )
+        clauses = " ".join(f"WHEN NOT ({check}) THEN {number}" for number, check in enumerate(checks))
+        query = f"SELECT {key.name}, CASE {clauses} END AS failed FROM {table.name} WHERE failed IS NOT NULL LIMIT 1"
         for row, number in execute(query) if checks else ():
             yield f"{table.name} row {row}: a value fails the check {checks[number]}"
 

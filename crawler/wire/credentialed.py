@@ -56,15 +56,11 @@ class Sessions:
         if origin_and_credential is None or origin_and_credential[0] not in self._replaced:
             return origin_and_credential
         origin, credential = origin_and_credential
-        replaced_values = self._replaced[origin]
+        replaced = self._replaced[origin]
         cookies = {
-            name: replaced_values[name][-1] if name in replaced_values else value
-            for name, value in credential.cookies.items()
+            name: replaced[name][-1] if name in replaced else value for name, value in credential.cookies.items()
         }
-        former_values = (
-            *credential.cookies.values(),
-            *(value for values in replaced_values.values() for value in values),
-        )
+        former_values = (*credential.cookies.values(), *(value for values in replaced.values() for value in values))
         return origin, Credential(credential.headers, cookies, former_values)
 
     def keep(self, response: Response, request: Request) -> None:
@@ -206,13 +202,9 @@ class RecordRedactor:
             case MementoRecord():
                 return redactor.record(item, kept_fields=frozenset({"ark", "request_url", "timegate"}))
             case DocumentRecord():
-                redirect_record = None if item.redirected_from is None else self(item.redirected_from)
-                redacted_record = redactor.record(item, kept_fields=frozenset({"settles", "redirected_from"}))
-                return (
-                    redacted_record
-                    if redirect_record is item.redirected_from
-                    else replace(redacted_record, redirected_from=redirect_record)
-                )
+                redirect = None if item.redirected_from is None else self(item.redirected_from)
+                record = redactor.record(item, kept_fields=frozenset({"settles", "redirected_from"}))
+                return record if redirect is item.redirected_from else replace(record, redirected_from=redirect)
             case Pause() | HostTraffic():
                 return redactor.record(item)
         return item

@@ -477,12 +477,8 @@ class ChainCookies:
             jar.add_cookie_header(request)
 
     def process_response(self, request: Request, response: Response) -> Response:
-        cookie_headers = response.headers.getlist("Set-Cookie")
-        if (
-            cookie_headers
-            and not request.meta.get("dont_merge_cookies")
-            and sum(map(len, cookie_headers)) <= _MOST_COOKIE_BYTES
-        ):
+        cookies = response.headers.getlist("Set-Cookie")
+        if cookies and not request.meta.get("dont_merge_cookies") and sum(map(len, cookies)) <= _MOST_COOKIE_BYTES:
             jar: CookieJar = request.meta.setdefault("jar", CookieJar())
             for cookie in jar.make_cookies(response, request):
                 if not is_public_suffix(cookie.domain):
