@@ -95,7 +95,7 @@ def report(world_store: Path) -> Report:
     from reports.tables.report_tables import Report, Tables
 
     class KeptTables(Tables):
-        def let_go(self, name: str) -> None:
+        def drop(self, name: str) -> None:
             """Keep the table, unlike a command that writes it only once."""
 
     frames = load_frames(world_store)
