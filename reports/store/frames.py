@@ -94,10 +94,10 @@ __all__ = ["Frames", "load_frames", "read_store"]
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Frames:
-    """One run of the store, alone or with later checks of its ARKs.
+    """One run of the store as DataFrames, alone or with later checks of its ARKs.
 
-    Frames are shared, so a table copies a frame before it changes it. Instances compare by identity, so that results
-    can be cached for each.
+    The frames are shared: copy a frame before changing it. Instances compare by identity, because they are keys of
+    caches.
     """
 
     run: pd.DataFrame
@@ -144,7 +144,7 @@ class Frames:
     timeline: Timeline
     """All runs up to this one, in few columns; empty for a run that another is compared with."""
     is_alone: bool = False
-    """True if later runs exist and are left out."""
+    """True if the store has later runs, whose checks are left out."""
     is_all: bool = False
     """True if the frames cover all ARKs ever checked, because the store has no documents."""
     store: str = ""
@@ -389,14 +389,17 @@ def registered_names(registry: Registry) -> pd.DataFrame:
 class Timeline:
     """All runs up to the reported one. A *pair* is the number of an ARK at one URL.
 
-    Instances compare by identity, so that results can be cached for each.
+    Instances compare by identity, because they are keys of caches.
     """
 
     policy: StatusPolicy
     runs: pd.DataFrame
     """All judged runs, in order."""
     checks: pd.DataFrame
-    """One row per verdict, by pair and run; `run` is the position of its run in `runs`, and two of its columns follow."""
+    """One row per verdict, by pair and run; `run` is the position of its run in `runs`.
+
+    `started_at` and `is_suspect` are those of the run.
+    """
     standings: pd.DataFrame
     """One row per pair: its status, and the metadata and commitment outcomes of its last verdict."""
 

@@ -61,7 +61,7 @@ def diagnosed_failures(frames: Frames) -> pd.DataFrame:
 
 
 def _main_causes(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return one row per ARK with its cause: that at the URL with the best outcome."""
+    """Return one row per ARK: the cause at the URL with its best outcome, which is the cause at all its URLs."""
     ranked_rows = in_order(rows.astype({"object": BEST_OBJECT}), "object", "request_url")
     return ranked_rows.drop_duplicates("ark_id")[["ark_id", *_CAUSE_COLUMNS]]
 

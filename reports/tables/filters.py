@@ -36,7 +36,7 @@ class Choice:
 
 
 def select_part(frames: Frames, choice: Choice) -> Frames:
-    """Return the part of a run, and of the runs compared with it, that *choice* names; everything for an empty choice.
+    """Return the part of a run, and of the runs compared with it, that *choice* selects; *frames* for an empty choice.
 
     Documents without a remaining citation are left out, unless the choice has no `only` and names documents.
     """

@@ -127,7 +127,7 @@ def requests_in_logs(frames: Frames) -> pd.DataFrame:
 
 
 def citations(frames: Frames) -> pd.DataFrame:
-    """Return one row per mention, in the order of the documents."""
+    """Return one row per mention, with the outcome at its URL and the sign of an example, in the order of documents."""
     rows = judged_mentions(frames, "object").rename(columns={"remarks": "spelling"})
     # Citations of example and test ARKs: whether the context marks them as such, and the word.
     titles = frames.documents[["document_id", "title"]]

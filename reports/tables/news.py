@@ -65,7 +65,7 @@ def could_read_nothing(frames: Frames) -> bool:
 
 
 def news_of(frames: Frames, *, failures_sent: Mapping[str, str] | None = None, last_run: int | None = None) -> News:
-    """Return the news of the one run that *frames* hold, compared with its last run whose news a channel got.
+    """Return the news of the run in *frames* for a channel.
 
     *failures_sent* has the kind of the last news that the channel got, by failing ARK. Such an ARK is news again only if
     it became worse; recovery is news of such ARKs only. *last_run* is the last run whose news the channel got, or None.

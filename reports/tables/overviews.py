@@ -40,7 +40,7 @@ _MOST, _MOST_SHOULDERS = 3, 10
 
 
 def naans(frames: Frames) -> pd.DataFrame:
-    """Return one row per NAAN."""
+    """Return one row per NAAN of cited or judged ARKs: numbers of ARKs by family, services, organization and policy."""
     statuses = ark_statuses(frames)
     statuses = statuses.assign(
         outcome=statuses["object"].astype("str").fillna("not asked"),
@@ -107,7 +107,7 @@ def _by_host(verdicts: pd.DataFrame, column: str, **tallies: tuple[str, int | No
 
 
 def documents(frames: Frames) -> pd.DataFrame:
-    """Return one row per document. An ARK is judged by the URLs that this document cites."""
+    """Return one row per document: numbers of citations, ARKs by family at the URLs that the document cites, repairs."""
     mentions = judged_mentions(frames, *SERVICES)
     ark_counts = family_counts(best(mentions, ["document_id", "ark_id"]), "document_id")
     repaired_counts = mentions["repairs"].fillna("").ne("").groupby(mentions["document_id"]).sum().rename("repaired")
@@ -149,7 +149,7 @@ _PURPOSES = {
 
 
 def hosts(frames: Frames) -> pd.DataFrame:
-    """Return one row per host that was contacted."""
+    """Return one row per contacted host: requests by purpose and answer, their times, and pauses."""
     columns = ["url", "status", "retry_after", "at", "elapsed_s"]
     hops, fetches = sent_hops(frames, ["question", *columns]), frames.fetches
     is_held_back = fetches["outcome"].isin(HELD_BACK) & fetches["status"].isna()

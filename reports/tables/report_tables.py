@@ -74,7 +74,7 @@ class Report:
 
     frames: Frames
     tables: Tables
-    """Each table is computed on first access; a long one may be computed again."""
+    """The tables by name; each is computed on access unless it is in memory."""
     choice: Choice = field(default_factory=Choice)
     language_choice: LanguageChoice = field(default_factory=LanguageChoice)
     """The language of human-readable output; machine-readable output is always in English."""

@@ -17,7 +17,7 @@ LEVELS = VOCABULARY["level"]
 
 
 def services(frames: Frames) -> pd.DataFrame:
-    """Return one row per answer of a service, in the order of the enums, and then one per level; always all five."""
+    """Return the rows of `_answers`, then those of `_levels`."""
     return pd.concat([_answers(frames), _levels(frames)], ignore_index=True)
 
 
@@ -38,7 +38,7 @@ def _answers(frames: Frames) -> pd.DataFrame:
 
 
 def _levels(frames: Frames) -> pd.DataFrame:
-    """Return one row per number of provided services, from 3 to 0, and then unknown if the object could not be judged."""
+    """Return one row per level: the number of provided services, from 3 to 0, then ``unknown`` for objects not judged."""
     statuses = ark_statuses(frames)
     works = statuses["family"].eq(Family.WORKS)
     described = works & statuses["metadata"].isin(DESCRIBED)
