@@ -47,22 +47,26 @@ class ReportFormat:
 
 
 def _format_per_table(name: str) -> ReportFormat:
-    """Return a format that writes one file per table."""
-    place, write = TABLE_FORMATS[name]
+    """Return the format *name* of `TABLE_FORMATS`, which writes one file per table."""
+    path_pattern, write = TABLE_FORMATS[name]
 
     def write_all(report: Report, folder: Path) -> Iterator[None]:
-        (folder / place).parent.mkdir(exist_ok=True)
+        (folder / path_pattern).parent.mkdir(exist_ok=True)
         for definition in TABLES:
-            write(folder / place.format(definition.name), definition, report.tables[definition.name])
+            write(folder / path_pattern.format(definition.name), definition, report.tables[definition.name])
             yield
 
-    return ReportFormat(tuple(place.format(table.name) for table in TABLES), write_all)
+    return ReportFormat(tuple(path_pattern.format(table.name) for table in TABLES), write_all)
 
 
 def _format_in_one_file(
     path: str, pieces: Callable[[Report], Iterator[bytes]], needs: Iterable[str] = (), *, is_text: bool = True
 ) -> ReportFormat:
-    """Return a format of one file. Its first *pieces* are empty: one after each of `TABLES`."""
+    """Return a format of one file at *path*, whose content is the concatenation of *pieces*.
+
+    The first pieces are empty, one for each of `TABLES`. *needs* are the tables that the later pieces read. Unless
+    *is_text*, the format can't be written to standard output.
+    """
 
     def write_all(report: Report, folder: Path) -> Iterator[None]:
         content = pieces(report)
@@ -76,7 +80,7 @@ def _format_in_one_file(
 
 
 def _after_tables(content: Callable[[Report], bytes]) -> Callable[[Report], Iterator[bytes]]:
-    """Return the pieces of a file that combines several tables, so that it is made after all of them."""
+    """Return a function for `_format_in_one_file` that calls *content* after an empty piece for each of `TABLES`."""
 
     def pieces(report: Report) -> Iterator[bytes]:
         yield from (b"" for _ in TABLES)
@@ -86,7 +90,7 @@ def _after_tables(content: Callable[[Report], bytes]) -> Callable[[Report], Iter
 
 
 def text_format(path: str, text: Callable[[Report], str], needs: Iterable[str] = ()) -> ReportFormat:
-    """Return a format that writes one text file."""
+    """Return a format that writes the result of *text* to the file *path*; it reads the tables *needs*."""
     pieces = _after_tables(lambda report: text(report).encode("utf-8", "backslashreplace"))
     return _format_in_one_file(path, pieces, needs)
 
@@ -105,7 +109,7 @@ FORMATS = {
 }
 
 #: The prefix of temporary folders in which a report is written. They are locked, to recognize those of a killed process.
-_PREFIX = ".arkaudit-report-"
+_SCRATCH_PREFIX = ".arkaudit-report-"
 _RESERVED_BYTES = 2**22
 
 
@@ -114,7 +118,7 @@ class ReportPaths:
     """The paths of a report's files."""
 
     index: Path | None
-    """The HTML page, if it was requested."""
+    """The path of the HTML page, or None if it was not written."""
     files: tuple[Path, ...]
     failed: Mapping[str, Exception]
     """The error of each format that failed; the files of these formats are removed."""
@@ -128,28 +132,30 @@ def write_report(report: Report | Frames, out: Path, formats: Sequence[str] = DE
     format from an earlier report are removed. Raises `UserMistake`, if possible before any file changes.
     """
     # The page comes last: once it exists, the report is complete.
-    wanted = sorted(dict.fromkeys(formats), key=lambda name: name == "html")
-    check_out(out, wanted)
+    format_names = sorted(dict.fromkeys(formats), key=lambda name: name == "html")
+    check_out(out, format_names)
     with staging_folder(out) as folder:
-        whole = report if isinstance(report, Report) else Report.from_frames(report)
-        failed = write_formats(whole, {name: FORMATS[name] for name in wanted}, folder, SUMMARY_TABLES)
+        full_report = report if isinstance(report, Report) else Report.from_frames(report)
+        failed = write_formats(full_report, {name: FORMATS[name] for name in format_names}, folder, SUMMARY_TABLES)
         for path in (path for name in failed for path in FORMATS[name].paths):
-            for place in (folder, out):
-                (place / path).unlink(missing_ok=True)
-    made = [out / path for name in wanted if name not in failed for path in FORMATS[name].paths]
-    return ReportPaths(index=out / INDEX if out / INDEX in made else None, files=tuple(made), failed=failed)
+            for parent in (folder, out):
+                (parent / path).unlink(missing_ok=True)
+    written_files = [out / path for name in format_names if name not in failed for path in FORMATS[name].paths]
+    return ReportPaths(
+        index=out / INDEX if out / INDEX in written_files else None, files=tuple(written_files), failed=failed
+    )
 
 
 def write_formats(
-    report: Report, formats: Mapping[str, ReportFormat], folder: Path, keeping: Iterable[str]
+    report: Report, formats: Mapping[str, ReportFormat], folder: Path, kept_tables: Iterable[str]
 ) -> dict[str, Exception]:
     """Write a report in several formats at once, table by table; return the errors by format.
 
-    A table is dropped from memory after the last format that needs it, unless *keeping* names it.
+    A table is dropped from memory after the last format that needs it, unless *kept_tables* names it.
     """
     failed: dict[str, Exception] = {}
-    writers = {name: form.write(report, folder) for name, form in formats.items()}
-    kept = {*keeping}.union(*(form.needs for form in formats.values()))
+    writers = {name: report_format.write(report, folder) for name, report_format in formats.items()}
+    kept_names = {*kept_tables}.union(*(report_format.needs for report_format in formats.values()))
     for table in (*TABLES, None):
         for name, writer in writers.items():
             try:
@@ -157,15 +163,15 @@ def write_formats(
             # An error of the disk or the store affects every format.
             except (OSError, ArkauditError):
                 raise
-            except Exception as problem:
-                failed[name] = problem
-        if table is not None and table.name not in kept:
+            except Exception as error:
+                failed[name] = error
+        if table is not None and table.name not in kept_names:
             report.tables.drop(table.name)
     return failed
 
 
 def text_of(report: Report, name: str) -> str:
-    """Return a report as one text. Raises ValueError if the format *name* has more than one file."""
+    """Return a report in the format *name* of `FORMATS` as text. Raises ValueError for formats without one text."""
     text = FORMATS[name].text
     if text is None:
         raise ValueError(f"{name} is more than one text")
@@ -181,13 +187,13 @@ def check_out(out: Path, formats: Sequence[str] = DEFAULT_FORMATS) -> None:
         module = FORMAT_MODULES.get(name)
         if module is not None and find_spec(module) is None:
             raise UserMistake(f"the format {name} needs {module}: pip install 'arkaudit[{name}]'")
-    places = [relative for name in formats for relative in FORMATS[name].paths]
-    for folder in dict.fromkeys((out, *((out / relative).parent for relative in places))):
-        if (why := unwritable_reason(folder)) is not None:
-            raise UserMistake(why)
-    for relative in places:
-        if is_folder(out / relative):
-            raise UserMistake(f"{out / relative}: is a folder, where a file of the report belongs")
+    relative_paths = [relative_path for name in formats for relative_path in FORMATS[name].paths]
+    for folder in dict.fromkeys((out, *((out / relative_path).parent for relative_path in relative_paths))):
+        if (reason := unwritable_reason(folder)) is not None:
+            raise UserMistake(reason)
+    for relative_path in relative_paths:
+        if is_folder(out / relative_path):
+            raise UserMistake(f"{out / relative_path}: is a folder, where a file of the report belongs")
 
 
 @contextmanager
@@ -216,9 +222,9 @@ def staging_folder(out: Path) -> Iterator[Path]:
 
 @contextmanager
 def _scratch_folder(out: Path) -> Iterator[Path]:
-    """Give a temporary folder inside *out*. Raises OSError."""
+    """Yield a new, locked temporary folder inside *out*, and remove it at the end. Raises OSError."""
     while True:
-        folder = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=out.absolute()))
+        folder = Path(tempfile.mkdtemp(prefix=_SCRATCH_PREFIX, dir=out.absolute()))
         descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
         fcntl.flock(descriptor, fcntl.LOCK_EX)
         if path_exists(folder):
@@ -237,7 +243,7 @@ def _scratch_folder(out: Path) -> Iterator[Path]:
 
 def _clear_scratch_folders(out: Path) -> None:
     """Remove the unlocked temporary folders inside *out*; ignore errors."""
-    for folder in out.glob(f"{_PREFIX}*"):
+    for folder in out.glob(f"{_SCRATCH_PREFIX}*"):
         with suppress(OSError):
             descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
             try:

@@ -39,8 +39,8 @@ HEADINGS = {
     **{kind: CHANGE_NAMES[kind] for kind in SEVERITY[2:]},
 }
 #: The kinds of news that `failing` in the configuration selects.
-_FAILING = frozenset({FAILING, Family.UNREACHABLE.value})
-#: Number of causes in a digest, and of ARKs and documents for each.
+_FAILING_KINDS = frozenset({FAILING, Family.UNREACHABLE.value})
+#: Largest number of causes in a digest, and of ARKs and documents for each cause.
 MOST_CAUSES = 12
 MOST_LISTED = 5
 
@@ -51,7 +51,7 @@ class ListedArk:
 
     ark: str
     documents: tuple[str, ...]
-    """The first documents that cite it."""
+    """The first documents that cite the ARK, at most `MOST_LISTED`."""
     more_documents: int = 0
     detail: str = ""
 
@@ -61,7 +61,9 @@ class NewsGroup:
     """A kind of news with its ARKs."""
 
     kind: str
+    """One of `HEADINGS`."""
     arks: int
+    """Number of all ARKs with this kind of news."""
     listed: tuple[ListedArk, ...]
 
 
@@ -77,7 +79,7 @@ class DigestCause:
     documents: int
     arks: int
     new_arks: int
-    """ARKs of these that newly fail or give no answer."""
+    """Number of its ARKs that newly fail or give no answer."""
     listed: tuple[ListedArk, ...]
 
     @property
@@ -102,7 +104,7 @@ class Digest:
     page: str | None = None
     """The address of the report's page."""
     failures_sent: Mapping[str, str] = field(default_factory=dict)
-    """The failing ARKs that the channel knows after this digest, with the kind of news."""
+    """The kind of the last news by failing ARK, after the channel got this digest."""
 
     @property
     def has_new_failures(self) -> bool:
@@ -121,20 +123,27 @@ def digest_of(
 ) -> Digest:
     """Return the digest of the one run in *report*, with the *news* of *kinds*.
 
-    *failures_sent* are the failing ARKs in earlier news of the channel, with the kind of news.
+    *audit* is the name of the audit, and *page* the URL of the report page. *failures_sent* has the kind of the last
+    news of the channel by failing ARK.
     """
     causes, failures = report.tables["causes"], report.tables["failures"]
-    wanted = {*kinds, *(_FAILING if FAILING in kinds else ())}
-    details: dict[str, dict[str, str]] = {kind: {} for kind in HEADINGS}
+    wanted_kinds = {*kinds, *(_FAILING_KINDS if FAILING in kinds else ())}
+    details_by_kind: dict[str, dict[str, str]] = {kind: {} for kind in HEADINGS}
     for item in news.items:
-        details[item.kind].setdefault(item.ark, item.detail)
-    fresh = {ark for kind in wanted.intersection(PROBLEM_KINDS) for ark in details[kind]}
-    listed = {kind: [*details[kind]][:MOST_LISTED] for kind in details if kind in wanted.difference(PROBLEM_KINDS)}
-    places = _places(report.frames.mentions, {ark for arks in listed.values() for ark in arks})
+        details_by_kind[item.kind].setdefault(item.ark, item.detail)
+    new_problem_arks = {ark for kind in wanted_kinds.intersection(PROBLEM_KINDS) for ark in details_by_kind[kind]}
+    listed_arks = {
+        kind: [*details_by_kind[kind]][:MOST_LISTED]
+        for kind in details_by_kind
+        if kind in wanted_kinds.difference(PROBLEM_KINDS)
+    }
+    documents_by_ark = _documents_by_ark(report.frames.mentions, {ark for arks in listed_arks.values() for ark in arks})
     changes = tuple(
-        NewsGroup(kind, len(arks), tuple(_listed(ark, places, arks[ark]) for ark in listed.get(kind, ())))
-        for kind, arks in details.items()
-        if kind in wanted and arks
+        NewsGroup(
+            kind, len(arks), tuple(_listed_ark(ark, documents_by_ark, arks[ark]) for ark in listed_arks.get(kind, ()))
+        )
+        for kind, arks in details_by_kind.items()
+        if kind in wanted_kinds and arks
     )
     is_failure = causes["fault"].ne(Fault.NOBODY) & causes["failing_since"].notna()
     return Digest(
@@ -142,26 +151,30 @@ def digest_of(
         news,
         report.summary,
         changes,
-        _causes(causes, failures, fresh),
+        _causes(causes, failures, new_problem_arks),
         max(0, len(causes) - MOST_CAUSES),
         bool(causes["confirmed_broken"].gt(0).any())
         or bool(FAILING in kinds and not news.suspect and is_failure.any()),
         page,
-        failures_after(failures_sent or {}, news, wanted),
+        failures_after(failures_sent or {}, news, wanted_kinds),
     )
 
 
-def _causes(causes: pd.DataFrame, failures: pd.DataFrame, fresh: Collection[str]) -> tuple[DigestCause, ...]:
-    """Return the first causes, those with ARKs in *fresh* before others, in the order of the report."""
+def _causes(causes: pd.DataFrame, failures: pd.DataFrame, new_problem_arks: Collection[str]) -> tuple[DigestCause, ...]:
+    """Return at most `MOST_CAUSES` causes, in the order of the report.
+
+    Causes with ARKs in *new_problem_arks* are chosen first.
+    """
     arks = failures[["number", "ark"]].drop_duplicates()
-    arks = arks.assign(is_old=~arks["ark"].isin(fresh)).sort_values(["number", "is_old"], kind="stable")
+    arks = arks.assign(is_old=~arks["ark"].isin(new_problem_arks)).sort_values(["number", "is_old"], kind="stable")
     new_arks = dict(rows_of((~arks["is_old"]).groupby(arks["number"]).sum().reset_index()))
-    by_news = sorted(causes["number"], key=lambda number: (not new_arks[number], number))
-    chosen = causes[causes["number"].isin(by_news[:MOST_CAUSES])].sort_values("number")
-    arks = arks[arks["number"].isin(chosen["number"])].groupby("number").head(MOST_LISTED)
-    places = _places(failures, {*arks["ark"]})
-    listed = {
-        number: tuple(_listed(ark, places) for ark in of_cause) for number, of_cause in arks.groupby("number")["ark"]
+    ranked_numbers = sorted(causes["number"], key=lambda number: (not new_arks[number], number))
+    chosen_causes = causes[causes["number"].isin(ranked_numbers[:MOST_CAUSES])].sort_values("number")
+    arks = arks[arks["number"].isin(chosen_causes["number"])].groupby("number").head(MOST_LISTED)
+    documents_by_ark = _documents_by_ark(failures, {*arks["ark"]})
+    listed_arks = {
+        number: tuple(_listed_ark(ark, documents_by_ark) for ark in of_cause)
+        for number, of_cause in arks.groupby("number")["ark"]
     }
     return tuple(
         DigestCause(
@@ -173,29 +186,29 @@ def _causes(causes: pd.DataFrame, failures: pd.DataFrame, fresh: Collection[str]
             row["documents"],
             row["arks"],
             new_arks=int(new_arks[row["number"]]),
-            listed=listed[row["number"]],
+            listed=listed_arks[row["number"]],
         )
-        for row in records_of(chosen)
+        for row in records_of(chosen_causes)
     )
 
 
-def _places(cited: pd.DataFrame, arks: Collection[str]) -> dict[str, tuple[str, ...]]:
-    """Return the documents that cite *arks*, by ARK."""
-    rows = cited.loc[cited["ark"].isin(arks), ["ark", "document"]].dropna().drop_duplicates()
+def _documents_by_ark(mentions: pd.DataFrame, arks: Collection[str]) -> dict[str, tuple[str, ...]]:
+    """Return the sorted documents that cite an ARK in *mentions*, by ARK; only for *arks*."""
+    rows = mentions.loc[mentions["ark"].isin(arks), ["ark", "document"]].dropna().drop_duplicates()
     return {str(ark): tuple(documents) for ark, documents in rows.sort_values("document").groupby("ark")["document"]}
 
 
-def _listed(ark: str, places: Mapping[str, tuple[str, ...]], detail: str = "") -> ListedArk:
-    documents = places.get(ark, ())
+def _listed_ark(ark: str, documents_by_ark: Mapping[str, tuple[str, ...]], detail: str = "") -> ListedArk:
+    documents = documents_by_ark.get(ark, ())
     return ListedArk(ark, documents[:MOST_LISTED], len(documents[MOST_LISTED:]), detail)
 
 
 def subject(digest: Digest, language: Language = ENGLISH) -> str:
     """Return the subject of a message: the number of ARKs of each kind of news."""
-    return f"arkaudit: {escape_invisible(digest.audit)}: {_words(digest, language).counted()}"
+    return f"arkaudit: {escape_invisible(digest.audit)}: {_digest_macros(digest, language).counted()}"
 
 
-def _words(
+def _digest_macros(
     digest: Digest,
     language: Language,
     *,
@@ -226,11 +239,14 @@ def _words(
 
 
 def _text(macro: str, digest: Digest, language: Language, limit: int | None, **options: Any) -> str:
-    """Return a text with as many ARKs as fit into *limit* characters, or else without causes."""
-    brief = replace(digest, causes=(), more_causes=digest.more_causes + len(digest.causes))
+    """Return the text of *macro* with as many ARKs as fit into *limit* characters, or else without causes.
+
+    None means no limit.
+    """
+    digest_without_causes = replace(digest, causes=(), more_causes=digest.more_causes + len(digest.causes))
     text = ""
-    for shown, most_listed in ((digest, MOST_LISTED), (digest, 1), (digest, 0), (brief, 0)):
-        words = getattr(_words(shown, language, most_listed=most_listed, **options), macro)()
+    for shown_digest, most_listed in ((digest, MOST_LISTED), (digest, 1), (digest, 0), (digest_without_causes, 0)):
+        words = getattr(_digest_macros(shown_digest, language, most_listed=most_listed, **options), macro)()
         text = re.sub(r"\n{3,}", "\n\n", words).strip() + "\n"
         if limit is None or len(text) <= limit:
             break
@@ -238,17 +254,17 @@ def _text(macro: str, digest: Digest, language: Language, limit: int | None, **o
 
 
 def as_markdown(digest: Digest, language: Language = ENGLISH, *, limit: int | None = None) -> str:
-    """Return a message in Markdown; text from documents and hosts is in code spans."""
+    """Return a message in Markdown of at most *limit* characters; text from the web is in code spans."""
     return _text("message", digest, language, limit)
 
 
 def as_text(digest: Digest, language: Language = ENGLISH, *, limit: int | None = None) -> str:
-    """Return a message in plain text."""
+    """Return a message in plain text of at most *limit* characters."""
     return _text("message", digest, language, limit, is_markdown=False)
 
 
 def as_html(digest: Digest, language: Language = ENGLISH, *, limit: int | None = None) -> str:
-    """Return a message as an HTML page in light and dark colours."""
+    """Return a message as an HTML page in light and dark colours, from Markdown of at most half of *limit* characters."""
     body = MarkdownIt("commonmark", {"html": False}).render(as_markdown(digest, language, limit=limit and limit // 2))
     # Apprise derives the text part of a mail from the page, and would put each <code> on a line of its own.
     body = body.replace("<code>", "<samp>").replace("</code>", "</samp>")
@@ -261,14 +277,14 @@ def as_html(digest: Digest, language: Language = ENGLISH, *, limit: int | None =
 
 
 def as_json(digest: Digest, language: Language = ENGLISH, *, limit: int | None = None) -> str:
-    """Return the digest as one line of JSON, with its subject and headline in words."""
-    words = {"subject": subject(digest, language), "headline": digest.summary.headline(language)}
+    """Return the digest as one line of JSON, with its subject and headline as sentences; *limit* is ignored."""
+    sentences = {"subject": subject(digest, language), "headline": digest.summary.headline(language)}
     values = asdict(replace(digest, news=replace(digest.news, items=()), failures_sent={}))
     # The changes list these ARKs.
     del values["news"]["items"], values["failures_sent"], values["summary"]["measures"], values["summary"]["scope"]
     values = {"counts" if name == "summary" else name: value for name, value in values.items()}
     values["counts"]["known"] = digest.summary.known
-    return escape_invisible_json(json.dumps(words | values, ensure_ascii=False, default=str)) + "\n"
+    return escape_invisible_json(json.dumps(sentences | values, ensure_ascii=False, default=str)) + "\n"
 
 
 #: The formats of a message.
@@ -276,5 +292,5 @@ FORMATS = {"markdown": as_markdown, "html": as_html, "text": as_text, "json": as
 
 
 def as_check_list(digest: Digest, language: Language, *, ticked: Collection[str], limit: int) -> str:
-    """Return the causes as a check-list in Markdown; the boxes of the causes in *ticked* are ticked."""
+    """Return the causes as a check-list in Markdown of at most *limit* characters; those with ids in *ticked* are ticked."""
     return _text("check_list", digest, language, limit, ticked=ticked)

@@ -23,23 +23,25 @@ NO_DOCUMENT = "(no document)"
 
 
 def junit(report: Report) -> str:
-    """Return one suite per document and one case per cited ARK and URL: failed, error (no answer), skipped, or passed.
+    """Return JUnit XML with one suite per document, and one case per cited ARK and URL.
+
+    A case failed, is an error (no answer), was skipped, or passed.
 
     Known problems are skipped, with the reason. The time of every case is 0, because the speed of a
     host is no property of the ARK, and the same run must give the same bytes.
     """
     root = ElementTree.Element("testsuites", {"name": "arkaudit"})
-    began = next(iter(report.frames.run["started_at"].dropna()), datetime(1970, 1, 1))
-    kinds = ("tests", "failures", "errors", "skipped")
+    started_at = next(iter(report.frames.run["started_at"].dropna()), datetime(1970, 1, 1))
+    count_names = ("tests", "failures", "errors", "skipped")
     totals: Counter[str] = Counter()
     for document, cases in _suites(report):
         suite = ElementTree.SubElement(root, "testsuite", {"name": escape_invisible(document)})
         counts = Counter(_add_case(suite, escape_invisible(document), case) for case in cases)
         counts["tests"] = len(cases)
-        suite.attrib.update({kind: str(counts[kind]) for kind in kinds})
-        suite.attrib.update({"time": "0", "timestamp": f"{began:%Y-%m-%dT%H:%M:%S}", "hostname": "localhost"})
+        suite.attrib.update({kind: str(counts[kind]) for kind in count_names})
+        suite.attrib.update({"time": "0", "timestamp": f"{started_at:%Y-%m-%dT%H:%M:%S}", "hostname": "localhost"})
         totals += counts
-    root.attrib.update({**{kind: str(totals[kind]) for kind in kinds}, "time": "0"})
+    root.attrib.update({**{kind: str(totals[kind]) for kind in count_names}, "time": "0"})
     return xml_text(root)
 
 
@@ -50,20 +52,21 @@ def xml_text(root: ElementTree.Element) -> str:
 
 
 def _suites(report: Report) -> Iterator[tuple[str, list[dict[str, Any]]]]:
+    """Yield each document with its cases, last `NO_DOCUMENT` with the ARKs that no document cites."""
     frames = report.frames
     outcomes = frames.verdicts[[*PAIR, "ark", "object", "object_evidence"]]
-    cited = frames.mentions[["document", "ark", *PAIR]].drop_duplicates()
-    rows = cited.merge(outcomes.drop(columns="ark"), on=PAIR, how="left")
-    alone = outcomes[~outcomes["request_url"].isin(cited["request_url"])].assign(document=NO_DOCUMENT)
-    for part in (rows, alone):
-        judged = with_known(frames, part).assign(family=families(part["object"]))
-        for document, cases in in_order(judged, "document", "ark", "request_url").groupby("document"):
-            named = cases[["ark", "request_url", "object", "object_evidence", "family", "known"]]
-            yield str(document), list(records_of(named))
+    cited_pairs = frames.mentions[["document", "ark", *PAIR]].drop_duplicates()
+    rows = cited_pairs.merge(outcomes.drop(columns="ark"), on=PAIR, how="left")
+    uncited = outcomes[~outcomes["request_url"].isin(cited_pairs["request_url"])].assign(document=NO_DOCUMENT)
+    for rows_of_part in (rows, uncited):
+        cases_of_part = with_known(frames, rows_of_part).assign(family=families(rows_of_part["object"]))
+        for document, cases in in_order(cases_of_part, "document", "ark", "request_url").groupby("document"):
+            case_rows = cases[["ark", "request_url", "object", "object_evidence", "family", "known"]]
+            yield str(document), list(records_of(case_rows))
 
 
 def _add_case(suite: ElementTree.Element, document: str, case: dict[str, Any]) -> str:
-    """Add one case; return the count of the suite to which it belongs, or an empty string if it passed."""
+    """Add a test case to *suite*; return ``skipped``, ``errors`` or ``failures``, or an empty string if it passed."""
     url = escape_invisible(case["request_url"] or "not asked")
     name = f"{escape_invisible(case['ark'])} at {url}"
     element = ElementTree.SubElement(suite, "testcase", {"name": name, "classname": document, "time": "0"})
@@ -71,8 +74,8 @@ def _add_case(suite: ElementTree.Element, document: str, case: dict[str, Any]) -
     if family == Family.WORKS:
         return ""
     if case["known"] or family == Family.NOT_JUDGED:
-        reason = f", known: {escape_invisible(case['known'])}" if case["known"] else ""
-        ElementTree.SubElement(element, "skipped", {"message": outcome + reason})
+        known_words = f", known: {escape_invisible(case['known'])}" if case["known"] else ""
+        ElementTree.SubElement(element, "skipped", {"message": outcome + known_words})
         return "skipped"
     is_unreachable = family == Family.UNREACHABLE
     message = f"{outcome}: no answer today" if is_unreachable else outcome
@@ -90,7 +93,7 @@ LEVELS = {Fault.CITATION: "error", Fault.RESOLVER: "warning", Fault.LANDING_HOST
 
 
 def sarif(report: Report) -> str:
-    """Return the places to fix as a SARIF 2.1.0 log; each cause is a rule, and known problems are suppressed."""
+    """Return the table of failures as a SARIF 2.1.0 log (JSON); causes are rules, and known problems are suppressed."""
     version = next((row[0] for row in rows_of(report.frames.run[["version"]])), "")
     rules = [
         {
@@ -109,12 +112,13 @@ def sarif(report: Report) -> str:
 
 
 def _result(row: Mapping[str, Any]) -> dict[str, Any]:
-    order = [cause.value for cause in Cause]
-    better = f" It should be {row['should_be']} ({row['because']})." if row["should_be"] else ""
-    text = f"{row['ark']}: {row['object']} at {row['request_url']}.{better} {ADVICE[Cause(row['cause'])]}"
+    """Return the SARIF result for a row of the table of failures."""
+    cause_order = [cause.value for cause in Cause]
+    correction = f" It should be {row['should_be']} ({row['because']})." if row["should_be"] else ""
+    text = f"{row['ark']}: {row['object']} at {row['request_url']}.{correction} {ADVICE[Cause(row['cause'])]}"
     result: dict[str, Any] = {
         "ruleId": row["cause"],
-        "ruleIndex": order.index(row["cause"]),
+        "ruleIndex": cause_order.index(row["cause"]),
         "level": LEVELS[Fault(row["fault"])],
         "message": {"text": escape_invisible(text)},
         "partialFingerprints": {
@@ -125,12 +129,14 @@ def _result(row: Mapping[str, Any]) -> dict[str, Any]:
     if row["document"]:
         # The logical place, because offsets refer to the extracted text, not to the file.
         place = " ".join(filter(None, (row["page"] and f"page {row['page']}", row["place"], row["role"])))
-        physical: dict[str, Any] = {"artifactLocation": {"uri": quote(row["document"], safe="%/:=&?~#+!$,;'@()*[]")}}
+        physical_location: dict[str, Any] = {
+            "artifactLocation": {"uri": quote(row["document"], safe="%/:=&?~#+!$,;'@()*[]")}
+        }
         # Code hosts show a result only at a line.
         if row["line"]:
-            physical["region"] = {"startLine": row["line"]}
+            physical_location["region"] = {"startLine": row["line"]}
         location = {
-            "physicalLocation": physical,
+            "physicalLocation": physical_location,
             "logicalLocations": [{"name": place or "text", "kind": "element"}],
             "message": {"text": escape_invisible(row["as_written"] or "")},
         }

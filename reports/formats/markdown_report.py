@@ -21,25 +21,30 @@ _NUMERIC = (ColumnType.COUNT, ColumnType.NUMBER, ColumnType.SHARE)
 
 
 def markdown(report: Report) -> str:
-    """Return the report in brief."""
+    """Return the report in brief, as Markdown."""
     language, summary = report.language_choice.language, report.summary
-    shown = [(brief, _rows_to_show(brief, report.tables[name])) for name, brief in SHOWN.items()]
+    brief_tables = [(brief, _rows_to_show(brief, report.tables[name])) for name, brief in SHOWN.items()]
     return template("report.md.j2", "reports.formats").render(
         words_of(language),
         summary=summary,
         scope=summary.scope,
         version="".join(report.frames.run["version"]),
         choice=report.choice.words,
-        tables=[_section(brief, table, language) for brief, table in shown if len(table)],
+        tables=[_table_values(brief, table, language) for brief, table in brief_tables if len(table)],
     )
 
 
-def _section(brief: Mapping[str, Any], table: pd.DataFrame, language: Language) -> dict[str, Any]:
-    """Return a table for the template: title, columns, the first rows as cells, and the number of all rows."""
+def _table_values(brief: Mapping[str, Any], table: pd.DataFrame, language: Language) -> dict[str, Any]:
+    """Return the values of a table for the template: title, columns, first rows as cells, number of all rows.
+
+    *brief* is its declaration in `SHOWN`.
+    """
     definition = DEFINITIONS[brief["table"]]
-    by_name = {column.name: column for column in definition.columns}
+    columns_by_name = {column.name: column for column in definition.columns}
     columns = [
-        by_name[name] for name in brief["columns"] if (table[name].notna() & table[name].astype("str").ne("")).any()
+        columns_by_name[name]
+        for name in brief["columns"]
+        if (table[name].notna() & table[name].astype("str").ne("")).any()
     ]
     rows = rows_of(table.head(brief["most"])[[column.name for column in columns]])
     return {
@@ -51,7 +56,7 @@ def _section(brief: Mapping[str, Any], table: pd.DataFrame, language: Language) 
 
 
 def _rows_to_show(brief: Mapping[str, Any], table: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows that need attention: not ARKs seen for the first time, and not expected results."""
+    """Return the rows of *table* that *brief*, its declaration in `SHOWN`, selects; in its order."""
     rows = table.query(brief["rows"], engine="python") if "rows" in brief else table
     if brief["table"] == "failures":
         rows = rows.assign(
@@ -65,5 +70,5 @@ def _cell(value: Any, column: Column, language: Language) -> str:
     text = language.format_cell(language.gettext(value) if value and column.is_ours else value, column.type)
     if not text or column.type in (*_NUMERIC, ColumnType.TRUTH):
         return text
-    cut = text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
-    return markdown_words(cut).replace("|", "\\|")
+    short_text = text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
+    return markdown_words(short_text).replace("|", "\\|")

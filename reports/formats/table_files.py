@@ -43,17 +43,17 @@ def _write_csv(path: Path, definition: TableDefinition, table: pd.DataFrame, *, 
 def _csv_pieces(table: pd.DataFrame) -> Iterator[bytes]:
     header = ",".join(f'"{name}"' for name in table.columns)
     yield f"{header}\n".encode()
-    for begin in range(0, len(table), _ROWS_AT_ONCE):
-        rows = table.iloc[begin : begin + _ROWS_AT_ONCE]
+    for start in range(0, len(table), _ROWS_AT_ONCE):
+        rows = table.iloc[start : start + _ROWS_AT_ONCE]
         # Whole columns are formatted at once and then joined to lines.
-        cells = [_cells(rows.iloc[:, number]) for number in range(rows.shape[1])]
+        cells = [_cells(rows.iloc[:, position]) for position in range(rows.shape[1])]
         lines = pc.binary_join_element_wise(*cells, pa.scalar(",", _TEXT))
-        ended = pc.binary_join_element_wise(lines, pa.scalar("\n", _TEXT), pa.scalar("", _TEXT))
-        yield ended.buffers()[2].to_pybytes()
+        ended_lines = pc.binary_join_element_wise(lines, pa.scalar("\n", _TEXT), pa.scalar("", _TEXT))
+        yield ended_lines.buffers()[2].to_pybytes()
 
 
 def _cells(column: pd.Series) -> Any:
-    """Return the cells of a column as CSV; missing values are `""` for every type."""
+    """Return the cells of a column as an Arrow array of CSV texts; missing values are `""` for every type."""
     if isinstance(column.dtype, pd.DatetimeTZDtype):
         moments = arrow_moments(column).cast(_TEXT)
         return _quote_texts(pc.binary_replace_slice(moments, 10, 11, "T"), end='Z"')
@@ -69,20 +69,22 @@ def _cells(column: pd.Series) -> Any:
 
 def _quote_texts(texts: Any, end: str = '"') -> Any:
     """Return the texts in quotation marks, or with another *end*; missing values are `""`."""
-    marked = pc.replace_substring(texts, '"', '""')
-    whole = pc.binary_join_element_wise(pa.scalar('"', _TEXT), marked, pa.scalar(end, _TEXT), pa.scalar("", _TEXT))
-    return pc.fill_null(whole, '""')
+    escaped_texts = pc.replace_substring(texts, '"', '""')
+    quoted_texts = pc.binary_join_element_wise(
+        pa.scalar('"', _TEXT), escaped_texts, pa.scalar(end, _TEXT), pa.scalar("", _TEXT)
+    )
+    return pc.fill_null(quoted_texts, '""')
 
 
 def _neutralize_formulas(texts: Any) -> Any:
-    """Return the texts as `reports.languages.display.neutralize_formula` returns each."""
+    """Return the Arrow array *texts* with `reports.languages.display.neutralize_formula` applied to each text."""
     if not pc.any(pc.match_substring_regex(texts, FORMULA)).as_py():
         return texts
     return pc.replace_substring_regex(texts, FORMULA, NEUTRALIZED_FORMULA)
 
 
 def _write_parquet(path: Path, definition: TableDefinition, table: pd.DataFrame) -> None:
-    """Write a table with the type, unit and meaning of each column."""
+    """Write a Parquet file of *table* with the type, unit and meaning of each column."""
     types: dict[Any, Any] = {
         ColumnType.COUNT: pa.int64(),
         ColumnType.NUMBER: pa.float64(),
@@ -95,10 +97,10 @@ def _write_parquet(path: Path, definition: TableDefinition, table: pd.DataFrame)
         metadata = {"meaning": column.meaning} | ({"unit": column.unit} if column.unit else {})
         fields.append(pa.field(column.name, types.get(column.type, pa.string()), metadata=metadata))
     schema = pa.schema(fields, metadata={"table": definition.name, "row": definition.caption})
-    words = table.select_dtypes("category").columns
-    plain = table.astype(dict.fromkeys(words, "object"))
+    categorical_columns = table.select_dtypes("category").columns
+    text_table = table.astype(dict.fromkeys(categorical_columns, "object"))
     with pq.ParquetWriter(path, schema, compression="zstd") as writer:
-        writer.write_table(pa.Table.from_pandas(plain, schema, preserve_index=False))
+        writer.write_table(pa.Table.from_pandas(text_table, schema, preserve_index=False))
 
 
 #: The formats with one file per table: the path pattern and the writer.
@@ -115,9 +117,9 @@ TABLE_FORMATS: Mapping[str, tuple[str, Callable[[Path, TableDefinition, pd.DataF
 #: Limits of a sheet and a cell (ECMA-376; Excel's own limits).
 MOST_ROWS = 1_048_576
 LONGEST_CELL = 32_767
-_WIDEST = 60
+_MAX_WIDTH = 60
 #: A workbook records its creation time; a fixed one gives the same bytes every time.
-_MADE = datetime(2000, 1, 1)
+_CREATED_AT = datetime(2000, 1, 1)
 _FORMATS = {
     ColumnType.COUNT: {"num_format": "#,##0"},
     ColumnType.NUMBER: {"num_format": "0.00"},
@@ -127,48 +129,50 @@ _FORMATS = {
 
 
 def workbook_bytes(report: Report) -> bytes:
-    """Return the report as a workbook: fixed header, filters, and text that is never a formula or a link."""
+    """Return the report as an XLSX file: fixed header, filters, and text that is never a formula or a link."""
     import xlsxwriter
 
-    sink = io.BytesIO()
-    as_it_is = dict.fromkeys(("strings_to_formulas", "strings_to_numbers", "strings_to_urls"), False)
+    buffer = io.BytesIO()
+    plain_text_options = dict.fromkeys(("strings_to_formulas", "strings_to_numbers", "strings_to_urls"), False)
     runs = rows_of(report.frames.run[["version", "run_id"]])
-    words = [f"arkaudit {version}, run {number}" for version, number in runs]
+    comments = [f"arkaudit {version}, run {number}" for version, number in runs]
     if report.choice:
-        words.append(report.choice.words)
-    with xlsxwriter.Workbook(sink, {**as_it_is, "constant_memory": True, "remove_timezone": True}) as book:
-        book.set_properties({"title": "Which ARKs persist?", "created": _MADE, "comments": "; ".join(words)})
-        head = book.add_format({"bold": True, "text_wrap": True, "valign": "top", "bottom": 1})
-        styles = {kind: book.add_format(style) for kind, style in _FORMATS.items()}
+        comments.append(report.choice.words)
+    with xlsxwriter.Workbook(buffer, {**plain_text_options, "constant_memory": True, "remove_timezone": True}) as book:
+        book.set_properties({"title": "Which ARKs persist?", "created": _CREATED_AT, "comments": "; ".join(comments)})
+        header_format = book.add_format({"bold": True, "text_wrap": True, "valign": "top", "bottom": 1})
+        styles = {column_type: book.add_format(style) for column_type, style in _FORMATS.items()}
         for definition in TABLES:
-            _add_sheet(book, definition, report.tables[definition.name], head, styles)
-    return sink.getvalue()
+            _add_sheet(book, definition, report.tables[definition.name], header_format, styles)
+    return buffer.getvalue()
 
 
-def _add_sheet(book: Any, definition: TableDefinition, table: pd.DataFrame, head: Any, styles: dict[Any, Any]) -> None:
+def _add_sheet(
+    book: Any, definition: TableDefinition, table: pd.DataFrame, header_format: Any, styles: dict[Any, Any]
+) -> None:
     sheet = book.add_worksheet(definition.name)
-    rows = len(table) if len(table) < MOST_ROWS else MOST_ROWS - 2
-    for place, column in enumerate(definition.columns):
+    row_count = len(table) if len(table) < MOST_ROWS else MOST_ROWS - 2
+    for column_number, column in enumerate(definition.columns):
         title, unit = heading(column.name), f" ({column.unit})" if column.unit else ""
-        sheet.write_string(0, place, title, head)
-        sheet.write_comment(0, place, column.meaning + unit, {"author": ""})
+        sheet.write_string(0, column_number, title, header_format)
+        sheet.write_comment(0, column_number, column.meaning + unit, {"author": ""})
         # Wide enough for 90 % of the first rows.
         lengths = table[column.name].head(200).astype("str").str.len().dropna()
-        needed = int(lengths.quantile(0.9)) if len(lengths) else 0
-        width = min(max(needed, len(title), 6) + 2, _WIDEST)
-        sheet.set_column(place, place, width, styles.get(column.type))
-    for number, row in enumerate(rows_of(table.head(rows)), start=1):
-        for place, value in enumerate(row):
-            _write_cell(sheet, number, place, value)
-    if rows < len(table):
-        sheet.write_string(rows + 1, 0, f"{len(table) - rows:,} more rows: see the other formats")
+        needed_width = int(lengths.quantile(0.9)) if len(lengths) else 0
+        width = min(max(needed_width, len(title), 6) + 2, _MAX_WIDTH)
+        sheet.set_column(column_number, column_number, width, styles.get(column.type))
+    for row_number, row in enumerate(rows_of(table.head(row_count)), start=1):
+        for column_number, value in enumerate(row):
+            _write_cell(sheet, row_number, column_number, value)
+    if row_count < len(table):
+        sheet.write_string(row_count + 1, 0, f"{len(table) - row_count:,} more rows: see the other formats")
     sheet.freeze_panes(1, 1)
-    sheet.autofilter(0, 0, max(rows, 1), len(definition.columns) - 1)
+    sheet.autofilter(0, 0, max(row_count, 1), len(definition.columns) - 1)
 
 
-def _write_cell(sheet: Any, number: int, place: int, value: Any) -> None:
+def _write_cell(sheet: Any, row_number: int, column_number: int, value: Any) -> None:
     if isinstance(value, str):
         is_short = len(value) <= LONGEST_CELL
-        sheet.write_string(number, place, value if is_short else f"{value[: LONGEST_CELL - 8]} … (cut)")
+        sheet.write_string(row_number, column_number, value if is_short else f"{value[: LONGEST_CELL - 8]} … (cut)")
     elif value is not None:
-        sheet.write(number, place, value)
+        sheet.write(row_number, column_number, value)

@@ -151,7 +151,7 @@ class Language:
         return f"{value:,.{places}f}" if self.code == "en" else _group_digits(self.code, str(value), places)
 
     def day(self, day: date, *, compared_with: date | None = None) -> str:
-        """Return a day in words, without the year if it is that of *compared_with*.
+        """Return a day in words, without the year if *compared_with* is in the same year.
 
         >>> ENGLISH.day(date(2026, 11, 1)), ENGLISH.day(date(2026, 11, 1), compared_with=date(2026, 11, 23))
         ('1 November 2026', '1 November')

@@ -112,7 +112,7 @@ def heading(name: str) -> str:
 
 
 def count_noun(number: int, singular: str, plural: str | None = None) -> str:
-    """Return a number with its noun.
+    """Return *number* with its noun, whose plural by default ends with s.
 
     >>> count_noun(1, "ARK"), count_noun(2, "ARK"), count_noun(0, "reply", "replies"), count_noun(12345, "ARK")
     ('1 ARK', '2 ARKs', '0 replies', '12,345 ARKs')
@@ -121,13 +121,13 @@ def count_noun(number: int, singular: str, plural: str | None = None) -> str:
 
 
 def duration(seconds: float) -> str:
-    """Return seconds in a readable unit.
+    """Return a duration as text: in s, min, h or days.
 
-    >>> [duration(each) for each in (0, 0.5, 90, 5400, 200_000)]
+    >>> [duration(seconds) for seconds in (0, 0.5, 90, 5400, 200_000)]
     ['0 s', '0.5 s', '90 s', '90 min', '56 h']
     """
-    for unit, size, most in (("s", 1, 120), ("min", 60, 7200), ("h", 3600, 259_200)):
-        if seconds < most:
+    for unit, size, limit in (("s", 1, 120), ("min", 60, 7200), ("h", 3600, 259_200)):
+        if seconds < limit:
             return f"{seconds / size:.{0 if seconds >= 10 or seconds == int(seconds) else 1}f} {unit}"
     return f"{seconds / 86_400:.0f} days"
 
@@ -138,14 +138,14 @@ def code(text: str) -> str:
     >>> code("a`b"), code("`")
     ('``a`b``', '`` ` ``')
     """
-    longest = max((len(run) for run in re.findall("`+", text)), default=0)
-    fence = "`" * (longest + 1)
-    pad = " " if text.startswith("`") or text.endswith("`") else ""
-    return f"{fence}{pad}{text}{pad}{fence}"
+    longest_run = max((len(backticks) for backticks in re.findall("`+", text)), default=0)
+    fence = "`" * (longest_run + 1)
+    padding = " " if text.startswith("`") or text.endswith("`") else ""
+    return f"{fence}{padding}{text}{padding}{fence}"
 
 
 #: Text without any markup in Markdown, and without mentions of users.
-_PLAIN = re.compile(r"[A-Za-z0-9À-ſ \u00A0\u202F,.:;()'’“”„«»¿¡?/%–-]*")
+_UNMARKED_TEXT = re.compile(r"[A-Za-z0-9À-ſ \u00A0\u202F,.:;()'’“”„«»¿¡?/%–-]*")
 
 
 def markdown_words(text: str) -> str:
@@ -154,4 +154,4 @@ def markdown_words(text: str) -> str:
     >>> markdown_words("Maps (2026)"), markdown_words("@ada")
     ('Maps (2026)', '`@ada`')
     """
-    return text if _PLAIN.fullmatch(text) else code(text)
+    return text if _UNMARKED_TEXT.fullmatch(text) else code(text)

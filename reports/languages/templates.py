@@ -43,5 +43,5 @@ def words_of(language: Language) -> dict[str, Any]:
 
 
 def macros(name: str, package: str, language: Language, **values: Any) -> Any:
-    """Return the macros of the template *name* as functions, in a language; *values* are known to all of them."""
+    """Return the macros of the template *name* as functions, in a language; all can use *values*."""
     return template(name, package).make_module(words_of(language) | values)

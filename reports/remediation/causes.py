@@ -18,12 +18,12 @@ from reports.languages import N_, VOCABULARY
 
 
 class Cause(StrEnum):
-    """The cause of an ARK's failure, as far as one run shows; the first that fits counts."""
+    """The cause of an ARK's failure, as far as one run shows."""
 
     LABEL_FORM = "label-form"
-    """The resolver accepts only one form of the label, although both are equivalent (2023, 3.2)."""
+    """The resolver accepts only one form of the label, although both are equivalent (draft-kunze-ark-38, 3.2)."""
     HYPHENS = "hyphens"
-    """The resolver treats hyphens as part of the name, although they are insignificant (2023, 3.2)."""
+    """The resolver treats hyphens as part of the name, although they are insignificant (draft-kunze-ark-38, 3.2)."""
     MOVED_RESOLVER = "moved-resolver"
     """The cited resolver fails, and another one works."""
     MISTYPED = "mistyped"
@@ -81,10 +81,10 @@ class Grade(StrEnum):
     """The host gave no answer, which may be an outage: check again before anything else."""
 
 
-#: Each of these numbers of citations or ARKs that is reached makes a cause more urgent.
-_MANY = (5, 50)
+#: Numbers of citations or ARKs from which a cause is more urgent.
+_SIZE_STEPS = (5, 50)
 #: A cause that lasts this number of days is more urgent.
-_LONG_DAYS = 30
+_OLD_DAYS = 30
 
 
 def grade(fault: Fault, *, citations: int, arks: int, confirmed: int, days: float) -> Grade:
@@ -99,16 +99,16 @@ def grade(fault: Fault, *, citations: int, arks: int, confirmed: int, days: floa
     """
     if fault is Fault.NOBODY:
         return Grade.WAIT
-    size = sum(max(citations, arks) >= many for many in _MANY)
-    points = size + (2 * confirmed >= arks) + (days >= _LONG_DAYS)
+    size = sum(max(citations, arks) >= step for step in _SIZE_STEPS)
+    points = size + (2 * confirmed >= arks) + (days >= _OLD_DAYS)
     return Grade.HIGH if points >= 3 else Grade.MEDIUM if points else Grade.LOW
 
 
-_OF_CAUSE = VOCABULARY["cause"]
+_CAUSE_WORDS = VOCABULARY["cause"]
 #: The party to contact first.
-FAULT_OF = {cause: Fault(_OF_CAUSE[cause]["fault"]) for cause in Cause}
-CAUSE_NAMES = {cause: _OF_CAUSE[cause]["name"] for cause in Cause}
-ADVICE = {cause: _OF_CAUSE[cause]["advice"] for cause in Cause}
+FAULT_OF = {cause: Fault(_CAUSE_WORDS[cause]["fault"]) for cause in Cause}
+CAUSE_NAMES = {cause: _CAUSE_WORDS[cause]["name"] for cause in Cause}
+ADVICE = {cause: _CAUSE_WORDS[cause]["advice"] for cause in Cause}
 
 #: The cause that follows if the object was reached in another way than as written.
 _BY_WAY: Mapping[str | None, Cause] = {
@@ -174,7 +174,7 @@ class Diagnosis:
     host: str
     """The host to repair."""
     pattern: str
-    """The address that one repair would fix, with ``{ark}`` or ``{name}`` as placeholder."""
+    """The ARK, host address, or result of `pattern` that one repair would fix."""
     should_be: str | None = None
     """The text that the document should cite instead, if known."""
     because: str | None = None
@@ -182,7 +182,7 @@ class Diagnosis:
 
     @property
     def rule(self) -> str:
-        """Return the rule that one repair would change, for any NAAN; empty for causes that concern no rule.
+        """Return `pattern` with ``{naan}`` for the NAAN, the rule to change; empty unless the cause is `CHANGED_PATH`.
 
         >>> Diagnosis(Cause.CHANGED_PATH, Fault.LANDING_HOST, "l.example", "https://l.example/ark:/12148/{name}").rule
         'https://l.example/ark:/{naan}/{name}'
@@ -191,7 +191,7 @@ class Diagnosis:
 
 
 def diagnose(failure: Failure) -> Diagnosis:
-    """Return the diagnosis with the first cause that fits.
+    """Return the diagnosis of *failure*, with the first cause that fits.
 
     >>> url = "https://m.example/ark:/53355/cl010"
     >>> diagnose(Failure("ark:53355/cl010", url, ObjectOutcome.BROKEN, url, 404, naan_known=False)).cause.value
@@ -199,17 +199,17 @@ def diagnose(failure: Failure) -> Diagnosis:
     """
     cause = _cause(failure)
     fault = FAULT_OF[cause]
-    asked, ended = authority_of(failure.request_url), authority_of(failure.last_url)
-    if cause in (Cause.DEAD_HOST, Cause.LOOP) and ended != asked:
+    first_host, last_host = authority_of(failure.request_url), authority_of(failure.last_url)
+    if cause in (Cause.DEAD_HOST, Cause.LOOP) and last_host != first_host:
         fault = Fault.LANDING_HOST
-    at_landing = fault is Fault.LANDING_HOST or cause in (Cause.UNREACHABLE_HOST, Cause.PASSING)
-    url = failure.last_url if at_landing else failure.request_url
+    is_at_last_host = fault is Fault.LANDING_HOST or cause in (Cause.UNREACHABLE_HOST, Cause.PASSING)
+    url = failure.last_url if is_at_last_host else failure.request_url
     host = authority_of(url)
     if cause in (Cause.DEAD_HOST, Cause.UNREACHABLE_HOST, Cause.PASSING):
-        common = f"{split_url(url).scheme}://{host}/" if host else url
+        address_pattern = f"{split_url(url).scheme}://{host}/" if host else url
     else:
-        common = failure.ark if FAULT_OF[cause] is Fault.CITATION else pattern(url, failure.ark)
-    return Diagnosis(cause, fault, host, common, *_better(failure, cause))
+        address_pattern = failure.ark if FAULT_OF[cause] is Fault.CITATION else pattern(url, failure.ark)
+    return Diagnosis(cause, fault, host, address_pattern, *_correction(failure, cause))
 
 
 def _cause(failure: Failure) -> Cause:
@@ -230,7 +230,7 @@ def _cause(failure: Failure) -> Cause:
     if failure.shorter:
         return Cause.RUN_ON
     if failure.works_at:
-        return _spelling_refused(failure.request_url, failure.works_at)
+        return _cause_of_spelling(failure.request_url, failure.works_at)
     if failure.whole:
         return Cause.UNKNOWN_PART
     if failure.outcome in (ObjectOutcome.LOOP, ObjectOutcome.TOO_MANY_REDIRECTS):
@@ -241,28 +241,28 @@ def _cause(failure: Failure) -> Cause:
     if failure.status == 410:
         return Cause.WITHDRAWN
     if authority_of(failure.request_url) != authority_of(failure.last_url):
-        changed = not failure.pattern_works and failure.pattern_count > 1
-        return Cause.CHANGED_PATH if changed else Cause.MISSING_PAGE
+        has_changed_path = not failure.pattern_works and failure.pattern_count > 1
+        return Cause.CHANGED_PATH if has_changed_path else Cause.MISSING_PAGE
     return Cause.UNKNOWN_NAME if failure.naan_known else Cause.UNKNOWN_NAAN
 
 
-def _spelling_refused(refused: str, works: str) -> Cause:
-    """Return the cause if one URL of an ARK fails and another works: a spelling, if they differ only in it.
+def _cause_of_spelling(failing_url: str, working_url: str) -> Cause:
+    """Return the cause if *failing_url* of an ARK fails and *working_url* works: label, hyphens, or else the URL.
 
     >>> _spelling_refused("https://n2t.net/ark:/13960/t58d-0dn7n", "https://n2t.net/ark:/13960/t58d0dn7n").value
     'hyphens'
     """
-    if refused.replace("ark:/", "ark:") == works.replace("ark:/", "ark:"):
+    if failing_url.replace("ark:/", "ark:") == working_url.replace("ark:/", "ark:"):
         return Cause.LABEL_FORM
-    if refused.replace("-", "") == works.replace("-", ""):
+    if failing_url.replace("-", "") == working_url.replace("-", ""):
         return Cause.HYPHENS
     return Cause.REFUSED_HERE
 
 
-def _better(failure: Failure, cause: Cause) -> tuple[str | None, str | None]:
-    """Return the text to cite instead and its evidence; the most certain suggestion first.
+def _correction(failure: Failure, cause: Cause) -> tuple[str | None, str | None]:
+    """Return the most certain text to cite instead, and the evidence for it; (None, None) without any, or in an outage.
 
-    A suggestion that failed in this audit, or was not seen working, is never proposed; nor is any during an outage.
+    Only suggestions that worked in this audit are proposed.
     """
     if FAULT_OF[cause] is Fault.NOBODY:
         return None, None
@@ -284,7 +284,7 @@ def _better(failure: Failure, cause: Cause) -> tuple[str | None, str | None]:
 
 
 def pattern(url: str, ark: str) -> str:
-    """Replace the name of *ark* (in normal form) in *url* by a placeholder, so that addresses made by one rule are equal.
+    """Return *url* with ``{name}`` for the name of *ark* (in normal form), so that URLs made by one rule are equal.
 
     If the URL contains neither the ARK nor its name, its last path segment becomes a wildcard.
 
@@ -296,13 +296,13 @@ def pattern(url: str, ark: str) -> str:
     address = url.partition("#")[0]
     may_be_spelled = _MAY_BE_SPELLED.search(address)
     # In the normal form, the name ends where the qualifier begins.
-    whole = ark.partition("/")[2]
-    for name in filter(None, dict.fromkeys([whole, _QUALIFIER.split(whole, maxsplit=1)[0]])):
-        before, spelling, after = address.partition(name)
+    name_and_qualifier = ark.partition("/")[2]
+    for name in filter(None, dict.fromkeys([name_and_qualifier, _QUALIFIER.split(name_and_qualifier, maxsplit=1)[0]])):
+        prefix, spelling, suffix = address.partition(name)
         if not spelling and may_be_spelled:
-            before, spelling, after = _find_spelling(address, name)
+            prefix, spelling, suffix = _find_spelling(address, name)
         if spelling:
-            return f"{before}{{name}}{after}"
+            return f"{prefix}{{name}}{suffix}"
     return _with_wildcard(address)
 
 
@@ -315,32 +315,33 @@ _MAY_BE_SPELLED = re.compile("[-%A-Z]")
 
 
 def _find_spelling(address: str, name: str) -> tuple[str, str, str]:
-    """Return the text before a name, the name, and the text after it, ignoring hyphens, case and percent-encoding.
+    """Split *address* around *name*, ignoring hyphens, case and percent-encoding; (*address*, "", "") if absent.
 
     >>> _find_spelling("/a/%62T-v1/x", "btv1")
     ('/a/', '%62T-v1', '/x')
     """
-    octets, spans = _plain_octets(address)
-    wanted, _ = _plain_octets(name)
-    at = octets.find(wanted) if wanted else -1
-    if at < 0:
+    octets, spans = _decoded_octets(address)
+    wanted_octets, _ = _decoded_octets(name)
+    index = octets.find(wanted_octets) if wanted_octets else -1
+    if index < 0:
         return address, "", ""
-    start, end = spans[at][0], spans[at + len(wanted) - 1][1]
+    start, end = spans[index][0], spans[index + len(wanted_octets) - 1][1]
     return address[:start], address[start:end], address[end:]
 
 
-def _plain_octets(text: str) -> tuple[bytes, list[tuple[int, int]]]:
-    """Return *text* in lower case, percent-decoded, without hyphens; and the place of each octet in *text*."""
+def _decoded_octets(text: str) -> tuple[bytes, list[tuple[int, int]]]:
+    """Return *text* in lower case, percent-decoded, without hyphens; and the span in *text* of each octet."""
     octets, spans = bytearray(), []
-    for written in _OCTETS.finditer(text):
-        plain = unquote_to_bytes(written[0].encode("utf-8", "surrogatepass")).lower()
-        if plain != b"-":
-            octets += plain
-            spans += [written.span()] * len(plain)
+    for match in _OCTETS.finditer(text):
+        octet = unquote_to_bytes(match[0].encode("utf-8", "surrogatepass")).lower()
+        if octet != b"-":
+            octets += octet
+            spans += [match.span()] * len(octet)
     return bytes(octets), spans
 
 
 def _with_wildcard(url: str) -> str:
+    """Return *url* without query, with ``*`` for its last path segment."""
     path = url.partition("?")[0]
     return f"{path.rpartition('/')[0]}/*" if "/" in path.partition("://")[2] else path
 

@@ -16,19 +16,19 @@ from extractors.model.urls import authority_of
 from reports.languages.display import neutralize_formula
 
 #: Every formula that calls a function or another program has one of these signs.
-_CALL = re.compile(r"[(|!]")
+_CALL_SIGN = re.compile(r"[(|!]")
 #: Redirects by which a site says that a page has moved for good.
 PERMANENT = (301, 308)
 _ESCAPE = re.compile(r"%[0-9a-fA-F]{2}")
 #: Characters that mean the same in a path whether or not they are percent-encoded.
-_PLAIN = re.compile(r"[A-Za-z0-9._~:@!$'()*,-]")
+_UNRESERVED = re.compile(r"[A-Za-z0-9._~:@!$'()*,-]")
 #: An ARK in a path. Both forms of its label are equivalent, and hyphens are ignored.
 _ARK = re.compile(r"/ark:/*([0-9b-z]+/[^?]*)", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class TargetMove:
-    """A target of a resolver that should be replaced."""
+    """A URL in the table of a resolver that should be replaced, with its proposed replacement."""
 
     ark: str
     present_target: str
@@ -45,13 +45,15 @@ LAYOUTS: Mapping[str, Mapping[str, str]] = {
 
 
 def present_target(hops: Sequence[tuple[str, int | None]]) -> str | None:
-    """Return the first URL of a chain off the requested host without the ARK label, which a resolver's own URL has."""
-    asked = authority_of(hops[0][0])
-    beyond = (url for url, _ in hops if authority_of(url) != asked and "ark:" not in url.lower().replace("%3a", ":"))
-    return next(beyond, None)
+    """Return the first URL of *hops* (URL, status) away from the first host and without an ARK label, or None."""
+    first_host = authority_of(hops[0][0])
+    later_urls = (
+        url for url, _ in hops if authority_of(url) != first_host and "ark:" not in url.lower().replace("%3a", ":")
+    )
+    return next(later_urls, None)
 
 
-def same_object(one: str, other: str) -> bool:
+def same_object(first_url: str, second_url: str) -> bool:
     """Return True if two URLs identify the same object, as far as the URLs show.
 
     The comparison ignores: the scheme, the case of the host, ``www.``, the default port, a trailing slash, the
@@ -65,22 +67,22 @@ def same_object(one: str, other: str) -> bool:
     >>> same_object("https://library.example/view/7", "https://library.example/view/8")
     False
     """
-    return _canonical(one) == _canonical(other)
+    return _canonical(first_url) == _canonical(second_url)
 
 
 def _canonical(url: str) -> str:
-    plain = _ESCAPE.sub(_unescape_plain, sendable(url.strip()))
-    as_one = _ARK.sub(lambda ark_path: "/ark:" + ark_path[1].replace("-", ""), plain)
-    return comparable_landing_url(as_one).removeprefix("www.")
+    unescaped_url = _ESCAPE.sub(_unescape_plain, sendable(url.strip()))
+    with_one_spelling = _ARK.sub(lambda ark_path: "/ark:" + ark_path[1].replace("-", ""), unescaped_url)
+    return comparable_landing_url(with_one_spelling).removeprefix("www.")
 
 
 def _unescape_plain(escape: re.Match[str]) -> str:
-    char = unquote(escape[0])
-    return char if _PLAIN.fullmatch(char) else escape[0].upper()
+    character = unquote(escape[0])
+    return character if _UNRESERVED.fullmatch(character) else escape[0].upper()
 
 
 def target_moves(chains: Iterable[tuple[str, Sequence[tuple[str, int | None]]]]) -> list[TargetMove]:
-    """Return the targets to replace, from the chain (URLs and statuses) of each ARK that works; sorted.
+    """Return the targets to replace, sorted, from *chains* (ARK, hops of URL and status) of ARKs that work.
 
     A target has moved if all redirects from it to the end of the chain are permanent. ARKs with two new targets, and
     targets of several ARKs, are left out.
@@ -91,21 +93,23 @@ def target_moves(chains: Iterable[tuple[str, Sequence[tuple[str, int | None]]]])
     """
     moves = []
     for ark, hops in chains:
-        target, final = present_target(hops), hops[-1][0]
-        redirects = [status for _, status in hops[[url for url, _ in hops].index(target) : -1]] if target else []
-        if target and not same_object(target, final) and all(status in PERMANENT for status in redirects):
-            why = f"the target redirects permanently ({', '.join(map(str, redirects))})"
-            moves.append(TargetMove(ark, target, final, why))
+        old_target, new_target = present_target(hops), hops[-1][0]
+        redirects = (
+            [status for _, status in hops[[url for url, _ in hops].index(old_target) : -1]] if old_target else []
+        )
+        if old_target and not same_object(old_target, new_target) and all(status in PERMANENT for status in redirects):
+            evidence = f"the target redirects permanently ({', '.join(map(str, redirects))})"
+            moves.append(TargetMove(ark, old_target, new_target, evidence))
     distinct = {(move.ark, move.proposed_target): move for move in moves}
-    arks, places = Counter(ark for ark, _ in distinct), Counter(place for _, place in distinct)
+    ark_counts, target_counts = Counter(ark for ark, _ in distinct), Counter(target for _, target in distinct)
     # A page to which targets of several ARKs lead, such as a home page, is no new place of any of them.
-    return sorted(move for (ark, place), move in distinct.items() if arks[ark] == places[place] == 1)
+    return sorted(move for (ark, target), move in distinct.items() if ark_counts[ark] == target_counts[target] == 1)
 
 
 def targets_text(moves: Iterable[TargetMove], layout: str) -> str:
     """Return *moves* as CSV in one of `LAYOUTS`.
 
-    A cell that a spreadsheet might run is defused in the table, which people open; programs get each URL as it is.
+    In the layout ``table``, which people open, cells that a spreadsheet might run as formulas are neutralized.
     """
     columns, text = LAYOUTS[layout], io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
@@ -115,6 +119,6 @@ def targets_text(moves: Iterable[TargetMove], layout: str) -> str:
         if layout == "ezid":
             cells[0] = cells[0].replace("ark:", "ark:/", 1)
         writer.writerow(
-            neutralize_formula(cell) if layout == "table" and _CALL.search(cell) else cell for cell in cells
+            neutralize_formula(cell) if layout == "table" and _CALL_SIGN.search(cell) else cell for cell in cells
         )
     return text.getvalue()

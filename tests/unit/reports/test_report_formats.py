@@ -46,7 +46,7 @@ def empty(tmp_path_factory: pytest.TempPathFactory) -> Report:
 
 def content(report: Report, name: str) -> dict[str, bytes]:
     with TemporaryDirectory() as folder:
-        write_formats(report, {name: FORMATS[name]}, Path(folder), keeping=report.tables)
+        write_formats(report, {name: FORMATS[name]}, Path(folder), kept_tables=report.tables)
         return {path: Path(folder, path).read_bytes() for path in FORMATS[name].paths}
 
 
