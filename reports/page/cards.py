@@ -30,20 +30,20 @@ MOST_NAMED = 12
 
 @dataclass(frozen=True, slots=True)
 class ArkProblem:
-    """One ARK that was not reached as cited."""
+    """An ARK at a URL where the object was not reached as cited."""
 
     ark: str
     """The ARK in normal form."""
     url: str
     """The URL that was requested."""
     outcome: str
-    """The outcome of the object service there."""
+    """The outcome of the object service at `url`, a value of `ObjectOutcome`."""
     ended_at: str | None = None
     """The URL of the last request, if redirects led to another one."""
     day: date | None = None
     """The day of the request."""
     documents: tuple[str, ...] = ()
-    """The documents that cite it."""
+    """The documents that cite the ARK at `url`."""
     should_be: str | None = None
     """The corrected citation, if known."""
     archived_copy: str | None = None
@@ -54,7 +54,7 @@ class ArkProblem:
 
 @dataclass(frozen=True, slots=True)
 class Letter:
-    """A letter to copy."""
+    """The text of a letter that the user copies."""
 
     subject: str
     body: str
@@ -65,14 +65,14 @@ def letter(
 ) -> Letter:
     """Return the letter about a *cause* to those who can repair it: operators of a host, or editors of documents.
 
-    *failures* has the first of *count* ARKs. *sender* is the address for replies. Invisible characters from the web are
-    spelled out, and the letter contains no markup.
+    *failures* has the first of *count* ARKs. *sender* is the address for replies, or empty. Invisible characters from
+    the web are spelled out, and the letter contains no markup.
 
     >>> failure = ArkProblem("ark:12148/btv1b84", "https://n.example/ark:/12148/btv1b84", ObjectOutcome.LOOP)
     >>> letter(Cause.LOOP, [failure], 1).subject
     'An ARK does not lead to its object'
     """
-    words = macros(
+    letter_macros = macros(
         "letter.txt.j2",
         "reports.page",
         language,
@@ -87,7 +87,7 @@ def letter(
         meanings=OBJECT_MEANINGS,
         authority_of=authority_of,
     )
-    return Letter(words.subject(), words.body())
+    return Letter(letter_macros.subject(), letter_macros.body())
 
 
 #: Number of ARKs that a command names one by one; for more ARKs it names the host.
@@ -105,27 +105,27 @@ class ActionCard:
     key: str
     """Identifies the cause in every report on this store."""
     contacts: Sequence[tuple[str, str, str | None]]
-    """The organizations of its NAANs, each with its address in the registry, and a link to it if possible."""
+    """(organization, address in the registry, link to the address or None) for the NAANs of the cause."""
     copies: Sequence[ArkProblem]
-    """Its ARKs with an archived copy."""
+    """The ARKs of the cause with an archived copy."""
     letter: Letter
     mail: str | None
-    """A ``mailto:`` address, if the registry has one."""
+    """A ``mailto:`` URL with the subject of the letter, or None without a mail address in the registry."""
     command: str
-    """The command that marks it as a known problem."""
+    """The command that marks the cause as a known problem."""
     recheck: str
-    """The command that checks its ARKs again."""
+    """The command that checks the ARKs of the cause again."""
 
     @property
     def host_page(self) -> str | None:
-        """The address of the host to repair, if a URL of the cause is at it."""
+        """The URL of the host to repair; None unless a URL of the cause is at this host."""
         host = self.row["host"]
         urls = filter(None, (self.row["pattern"], self.row["example_url"]))
         schemes = (url.partition(":")[0] for url in urls if host and authority_of(url) == host)
         return next((link(f"{scheme}://{host}/") for scheme in schemes), None)
 
 
-def card_words(language: Language) -> Any:
+def card_macros(language: Language) -> Any:
     """Return the macros with the words of cards."""
     return macros(
         "card.txt.j2",
@@ -142,7 +142,7 @@ def card_words(language: Language) -> Any:
 def action_cards(
     frames: Frames, tables: Mapping[str, pd.DataFrame], most: int, language: Language = ENGLISH
 ) -> list[ActionCard]:
-    """Return the first cards of a report, in the order of the causes."""
+    """Return the cards for the first *most* causes of *tables*, in the order of the causes."""
     causes, failures = tables["causes"].head(most), tables["failures"]
     rows = failures[failures["number"].isin(causes["number"])]
     counts = rows["number"].value_counts()
@@ -157,18 +157,18 @@ def action_cards(
         archived_copy=("archived_copy", "first"),
         archived_on=("archived_at", "first"),
     )
-    by_number = {
+    problems_by_number = {
         number: [ArkProblem(**problem) for problem in records_of(of_cause.drop(columns="number"))]
         for number, of_cause in problems.rename(columns={"request_url": "url"}).groupby("number")
     }
-    named, sender = contacts(frames), _sender(frames)
+    contacts_by_naan, reply_address = contacts(frames), _contact_of_auditors(frames)
     return [
         _card(
             {**row, "places": counts[row["number"]]},
-            by_number[row["number"]],
-            [named[naan] for naan in (row["naans"] or "").split(", ") if naan in named],
+            problems_by_number[row["number"]],
+            [contacts_by_naan[naan] for naan in (row["naans"] or "").split(", ") if naan in contacts_by_naan],
             frames.store,
-            sender,
+            reply_address,
             language,
         )
         for row in records_of(causes)
@@ -178,18 +178,18 @@ def action_cards(
 def _card(
     row: Mapping[str, Any],
     problems: Sequence[ArkProblem],
-    named: Sequence[tuple[str, str]],
+    naan_contacts: Sequence[tuple[str, str]],
     store: str,
-    sender: str,
+    reply_address: str,
     language: Language,
 ) -> ActionCard:
-    message = letter(Cause(row["cause"]), problems, row["arks"], language, sender=sender)
-    mailbox = next((address for _, address in named if _MAILBOX.fullmatch(address)), None)
+    message = letter(Cause(row["cause"]), problems, row["arks"], language, sender=reply_address)
+    mailbox = next((address for _, address in naan_contacts if _MAILBOX.fullmatch(address)), None)
     copies = {problem.ark: problem for problem in problems if problem.archived_copy and problem.archived_on}
     return ActionCard(
         row,
         cause_key(row),
-        [(who, address, _address_link(address)) for who, address in named],
+        [(organization, address, _address_link(address)) for organization, address in naan_contacts],
         list(copies.values()),
         message,
         mail=f"mailto:{mailbox}?subject={language.apply(quote, message.subject)}" if mailbox else None,
@@ -198,11 +198,11 @@ def _card(
     )
 
 
-def _sender(frames: Frames) -> str:
-    """Return the contact of the auditors from the User-Agent: ``arkaudit/1 (+https://…; ada@example.org)``."""
-    agents = frames.run["user_agent"]
-    senders = agents.str.extract(r"\((?:\+[^;)]*;\s*)?\+?(?:mailto:)?([^\s;)]+)\)", expand=False).dropna()
-    return next(iter(senders), "")
+def _contact_of_auditors(frames: Frames) -> str:
+    """Return the contact in the User-Agent, such as ``arkaudit/1 (+https://…; ada@example.org)``, or an empty text."""
+    user_agents = frames.run["user_agent"]
+    auditor_contacts = user_agents.str.extract(r"\((?:\+[^;)]*;\s*)?\+?(?:mailto:)?([^\s;)]+)\)", expand=False).dropna()
+    return next(iter(auditor_contacts), "")
 
 
 #: A plain mail address, without ``?bcc=`` after it.
@@ -214,20 +214,22 @@ def _address_link(address: str) -> str | None:
 
 
 def known_command(row: Mapping[str, Any], arks: Sequence[str], store: str) -> str:
-    """Return the command that makes a cause a known problem; text from the web is always quoted as one word.
+    """Return the command that makes a cause a known problem; text from the web is quoted as one word.
+
+    *row* is its row in the table of causes, and *arks* its first ARKs. *store* is the name of the store's file.
 
     >>> known_command({"arks": 2, "host": "a.example"}, ["ark:12148/x", "ark:12148/y'z"], "audit.db")
     'arkaudit known add ark:12148/x \\'ark:12148/y\\'"\\'"\\'z\\' --reason "…" --store audit.db'
     """
-    named = list(dict.fromkeys(arks))
-    is_short = row["arks"] <= MOST_IN_COMMAND and all(map(str.isprintable, named))
-    meant = named if is_short or not row["host"] else [f"host:{row['host']}"]
-    words = " ".join(shlex.quote(escape_invisible(word)) for word in meant)
+    distinct_arks = list(dict.fromkeys(arks))
+    is_short = row["arks"] <= MOST_IN_COMMAND and all(map(str.isprintable, distinct_arks))
+    targets = distinct_arks if is_short or not row["host"] else [f"host:{row['host']}"]
+    words = " ".join(shlex.quote(escape_invisible(word)) for word in targets)
     return f'arkaudit known add {words} --reason "…" --store {shlex.quote(escape_invisible(store or "audit.db"))}'
 
 
 def recheck_command(key: str, store: str) -> str:
-    """Return the command that checks the ARKs of a cause again.
+    """Return the command that checks the ARKs of the cause with the `cause_key` *key* again.
 
     >>> recheck_command("dead-host|resolver|old.example|", "audit.db")
     "arkaudit recheck --store audit.db --cause 'dead-host|resolver|old.example|'"

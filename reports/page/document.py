@@ -16,7 +16,7 @@ from markupsafe import Markup
 from reports.languages import LANGUAGES, Language, LanguageChoice
 from reports.languages.display import FORMULA, NEUTRALIZED_FORMULA, escape_invisible
 from reports.languages.templates import template, words_of
-from reports.page.cards import action_cards, card_words
+from reports.page.cards import action_cards, card_macros
 from reports.page.charts import CHART_TABLES, charts_of
 from reports.page.shown_tables import (
     MOST_LISTED,
@@ -28,7 +28,7 @@ from reports.page.shown_tables import (
     shown_table,
     table_description,
 )
-from reports.page.translations import Texts, changes, words_in
+from reports.page.translations import Texts, changes, script_texts
 from reports.remediation.causes import ADVICE
 from reports.store.frames import Frames
 from reports.tables.ark_statuses import families
@@ -62,22 +62,24 @@ CHART_LIBRARY = "echarts.min.js"
 
 
 def page_pieces(report: Report) -> Iterator[bytes]:
-    """Yield the page as HTML, after an empty piece for each of `TABLES`: only its `ShownTable` is needed from then on.
+    """Yield an empty piece for each of `TABLES`, which can be dropped from memory then; after them, the page as HTML.
 
-    It is written in the chosen language, English by default, and contains the texts of the others. The reader's browser
-    selects among them unless a language was chosen.
+    The page is in the chosen language, English by default, and contains the texts of the other languages. The reader's
+    browser selects the language unless the user chose one.
     """
     frames, language_choice = report.frames, report.language_choice
-    texts, shown, charts_by_table = Texts(language_choice.language.code), {}, {}
+    texts, shown_tables, charts_by_table = Texts(language_choice.language.code), {}, {}
     for definition in TABLES:
         name = definition.name
-        shown[name] = shown_table(definition, report.tables[name], frames, texts)
+        shown_tables[name] = shown_table(definition, report.tables[name], frames, texts)
         charts_by_table[name] = [*charts_of(name, report.tables[name], frames, texts)]
         yield b""
     tables, summary = report.tables, report.summary
-    own_sentences = dict.fromkeys([*ADVICE.values(), *(text for table in shown.values() for text in table.sentences)])
-    cards, words = action_cards(frames, tables, MOST_CAUSES, texts), card_words(texts)
-    has_arks = shown["naans"].row_count
+    own_sentences = dict.fromkeys(
+        [*ADVICE.values(), *(text for table in shown_tables.values() for text in table.sentences)]
+    )
+    cards, words_of_cards = action_cards(frames, tables, MOST_CAUSES, texts), card_macros(texts)
+    has_arks = shown_tables["naans"].row_count
     charts = [chart for name in CHART_TABLES for chart in charts_by_table[name] if has_arks]
     values: dict[str, Any] = {
         "frames": frames,
@@ -88,7 +90,7 @@ def page_pieces(report: Report) -> Iterator[bytes]:
         "measures": {row["measure"]: row for row in records_of(tables["summary"])},
         "actions": cards,
         "more_causes": len(tables["causes"]) - len(cards),
-        "card": words,
+        "card": words_of_cards,
         "cell_of": cell_of,
         "terms": {**FAMILY_MEANINGS, **FAILURE_MEANINGS},
         "tones": TONES,
@@ -97,24 +99,24 @@ def page_pieces(report: Report) -> Iterator[bytes]:
         "comparison": change_lists(tables["changes"]) if frames.compared_run else [],
         "change_names": CHANGE_NAMES,
         "most_listed": MOST_LISTED,
-        "topics": [(topic, [shown[name] for name in topic["tables"]]) for topic in DECLARED["topic"]],
+        "topics": [(topic, [shown_tables[name] for name in topic["tables"]]) for topic in DECLARED["topic"]],
         "columns_of": columns_of,
         "details": DETAILS,
     }
     title = texts.mark(summary.title)
-    for_scripts = {
-        "check_list": str(words.check_list(title, [card.row for card in cards])).splitlines(),
+    marked_values = {
+        "check_list": str(words_of_cards.check_list(title, [card.row for card in cards])).splitlines(),
         "charts": [{"name": chart.name, "title": chart.title, "alt": chart.alt, **chart.drawing} for chart in charts],
     }
-    told = {
+    script_values = {
         "tables": {definition.name: table_description(definition) for definition in (*TABLES, *DETAILS)},
         "audit": f"{summary.scope['store']}, {summary.scope['run'] or ''}",
         "advice": ADVICE,
     }
-    data = {name: table.packed for name, table in shown.items()}
+    data = {name: table.packed for name, table in shown_tables.items()}
     data |= {detail.name: pack_rows(detail.table(frames), columns_of(detail)) for detail in DETAILS}
-    scripted = {
-        code: {**_script_values(list(own_sentences), language), **texts.fill_marks(for_scripts, code)}
+    values_by_language = {
+        code: {**_script_values(list(own_sentences), language), **texts.fill_marks(marked_values, code)}
         for code, language in LANGUAGES.items()
     }
     library = (_HERE / "static" / CHART_LIBRARY).read_text("utf-8")
@@ -123,8 +125,8 @@ def page_pieces(report: Report) -> Iterator[bytes]:
         values,
         texts,
         SCRIPTS,
-        scripted,
-        told,
+        values_by_language,
+        script_values,
         language_choice=language_choice,
         data=data,
         library=library,
@@ -132,22 +134,23 @@ def page_pieces(report: Report) -> Iterator[bytes]:
 
 
 def multilingual_page(
-    whole: Template,
+    page_template: Template,
     values: Mapping[str, Any],
     texts: Texts,
     script_names: Sequence[str | Path],
-    scripted: Mapping[str, Any],
-    told: Mapping[str, Any],
+    values_by_language: Mapping[str, Any],
+    script_values: Mapping[str, Any],
     *,
     language_choice: LanguageChoice,
     data: Mapping[str, str] = MappingProxyType({}),
     library: str = "",
     own_style: Path | None = None,
 ) -> Iterator[bytes]:
-    """Yield a page from the template *whole* and *values* with marks of *texts*.
+    """Yield the HTML of a page in pieces, from *page_template* and *values*, which contain marks of *texts*.
 
-    A script of another package is named by its path. The scripts get *told*, and *scripted* by language; *data* and
-    *library* are embedded in the page. *own_style* follows the styles of all pages.
+    *script_names* are names in ``static``, or paths. The scripts get *script_values*, and *values_by_language* by
+    language code. *data* (Base64 by name of the table) and *library* (JavaScript) are embedded in the page. *own_style*
+    is the path of a style sheet that follows the one of all pages.
     """
     styles = [_HERE / "templates" / "page.css", *([own_style] if own_style else [])]
     style = "".join(file.read_text("utf-8") for file in styles)
@@ -159,20 +162,24 @@ def multilingual_page(
         "languages": LANGUAGES.values(),
     }
     # Large content that is the same in every language is left out while the positions of texts are counted.
-    nothing = {"style": "", "library": "", "policy": "", "script_data": "", "scripts": [""] * len(scripts)}
-    places = texts.places(whole.render({**values, **nothing, "data": dict.fromkeys(data, "")}))
+    empty_values = {"style": "", "library": "", "policy": "", "script_data": "", "scripts": [""] * len(scripts)}
+    texts_by_language = texts.places(page_template.render({**values, **empty_values, "data": dict.fromkeys(data, "")}))
     script_data = {
-        **told,
+        **script_values,
         "tones": TONES,
         "formula": {"pattern": FORMULA, "replacement": NEUTRALIZED_FORMULA},
-        "scripted": scripted[texts.code],
+        "scripted": values_by_language[texts.code],
         "languages": {
-            code: {**places[code], "scripted": changes(scripted[texts.code], scripted[code])} for code in LANGUAGES
+            code: {
+                **texts_by_language[code],
+                "scripted": changes(values_by_language[texts.code], values_by_language[code]),
+            }
+            for code in LANGUAGES
         },
         "written": texts.code,
         "is_asked_for": language_choice.is_asked_for,
     }
-    pieces = whole.generate(
+    pieces = page_template.generate(
         {
             **values,
             "style": Markup(style),
@@ -187,10 +194,10 @@ def multilingual_page(
 
 
 def _script_values(own_sentences: Sequence[str], language: Language) -> dict[str, Any]:
-    """Return the texts of the scripts in a language, and its forms of numbers and dates."""
+    """Return the texts of the scripts in *language*, with *own_sentences* translated, and its date and percent forms."""
     return {
         "code": language.code,
-        "words": words_in(language),
+        "words": script_texts(language),
         "names": {token: language.gettext(name) for token, name in TOKEN_NAMES.items()},
         "sentences": {escape_invisible(text): escape_invisible(language.gettext(text)) for text in own_sentences},
         "day": language.day_pattern(),
@@ -199,10 +206,10 @@ def _script_values(own_sentences: Sequence[str], language: Language) -> dict[str
 
 
 def content_security_policy(style: str, scripts: Sequence[str]) -> str:
-    """Return the policy of the page: no request, and only the embedded scripts and styles, by digest."""
-    allowed = " ".join(_digest(script) for script in scripts)
+    """Return the Content-Security-Policy of the page: no request, and only the given scripts and style, by digest."""
+    script_sources = " ".join(_digest(script) for script in scripts)
     return (
-        f"default-src 'none'; script-src {allowed}; style-src {_digest(style)}; img-src data:; "
+        f"default-src 'none'; script-src {script_sources}; style-src {_digest(style)}; img-src data:; "
         "base-uri 'none'; form-action 'none'"
     )
 
@@ -221,32 +228,32 @@ def _in_html(data: Mapping[str, Any]) -> str:
 # -- the details of an ARK: its history, and every request about it
 
 
-def _lives(frames: Frames) -> pd.DataFrame:
+def _ark_checks(frames: Frames) -> pd.DataFrame:
     """Return one row per ARK and judged run, with the best outcome of its URLs; ordered by ARK and time."""
-    names = frames.arks[["ark_id", "ark"]].sort_values("ark", ignore_index=True)
-    rows = frames.history.merge(names[["ark_id"]].assign(place=names.index), on="ark_id")
+    sorted_arks = frames.arks[["ark_id", "ark"]].sort_values("ark", ignore_index=True)
+    rows = frames.history.merge(sorted_arks[["ark_id"]].assign(place=sorted_arks.index), on="ark_id")
     rows = rows.assign(family=families(rows["object"]))
-    best = rows.sort_values(["family", "object"]).drop_duplicates(["ark_id", "run_id"])
-    ordered = best.sort_values(["place", "started_at", "run_id"], ignore_index=True)
-    ordered = ordered.assign(ark=names["ark"].take(ordered["place"].to_numpy()).array)
-    return ordered.rename(columns={"run_id": "run", "started_at": "at"})
+    best_outcomes = rows.sort_values(["family", "object"]).drop_duplicates(["ark_id", "run_id"])
+    sorted_rows = best_outcomes.sort_values(["place", "started_at", "run_id"], ignore_index=True)
+    sorted_rows = sorted_rows.assign(ark=sorted_arks["ark"].take(sorted_rows["place"].to_numpy()).array)
+    return sorted_rows.rename(columns={"run_id": "run", "started_at": "at"})
 
 
-LIFE = table_definition("history", _lives)
+LIFE = table_definition("history", _ark_checks)
 
 
-def _requests(frames: Frames) -> pd.DataFrame:
+def _ark_requests(frames: Frames) -> pd.DataFrame:
     """Return one row per hop of a question about an ARK."""
     key = ["ark", "request_url", "question", "attempt"]
-    asked = frames.observations[["observation_id", *key]]
+    questions = frames.observations[["observation_id", *key]]
     # Sort the texts once for all hops.
-    turn = asked.groupby(key, observed=True, dropna=False).ngroup()
-    of_hop = ["observation_id", "ordinal", "url", "status", "location", "error", "at", "elapsed_s"]
-    rows = frames.hops[of_hop].rename(columns={"ordinal": "hop"})
-    return rows.merge(asked.assign(turn=turn), on="observation_id")
+    text_order = questions.groupby(key, observed=True, dropna=False).ngroup()
+    hop_columns = ["observation_id", "ordinal", "url", "status", "location", "error", "at", "elapsed_s"]
+    rows = frames.hops[hop_columns].rename(columns={"ordinal": "hop"})
+    return rows.merge(questions.assign(turn=text_order), on="observation_id")
 
 
-REQUESTS = table_definition("requests", _requests)
+REQUESTS = table_definition("requests", _ark_requests)
 
 #: The tables of the page that the report does not have.
 DETAILS = (LIFE, REQUESTS)

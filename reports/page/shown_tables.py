@@ -46,7 +46,7 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class ShownTable:
-    """The parts of a table that the page needs, so that a long table need not stay in memory."""
+    """The parts of a table that the page needs after the table is dropped from memory."""
 
     definition: TableDefinition
     columns: tuple[Column, ...]
@@ -54,20 +54,20 @@ class ShownTable:
     rows: tuple[tuple[Cell, ...], ...]
     """The first rows."""
     row_count: int
-    held: int
-    """Number of rows embedded in the page."""
+    embedded_count: int
+    """Number of rows embedded in the page, at most `MOST_EMBEDDED`."""
     nothing: str
-    """The text shown instead of an empty table."""
+    """The text shown instead of a table without rows or news; else empty."""
     packed: str
-    """The rows embedded in the page."""
+    """The rows embedded in the page, as `pack_rows` returns them."""
     sentences: tuple[str, ...]
-    """Its sentences to translate."""
+    """The sentences of arkaudit in its cells, which scripts translate."""
 
 
 def shown_table(definition: TableDefinition, table: pd.DataFrame, frames: Frames, language: Language) -> ShownTable:
-    """Return the parts of a table that the page needs: its first rows as cells, and a text if it has nothing to report."""
+    """Return the parts of *table* that the page needs, with the first rows as cells in *language*."""
     columns = tuple(column for column in columns_of(definition) if table[column.name].notna().any())
-    first = table.head(MOST_LISTED if definition.is_listing else MOST_ROWS)
+    first_rows = table.head(MOST_LISTED if definition.is_listing else MOST_ROWS)
     rows = tuple(
         tuple(
             Cell(language.gettext(escape_invisible(value or "")), column.type)
@@ -75,22 +75,22 @@ def shown_table(definition: TableDefinition, table: pd.DataFrame, frames: Frames
             else cell_of(value, column.type, language)
             for value, column in zip(row, columns, strict=True)
         )
-        for row in rows_of(first[[column.name for column in columns]])
+        for row in rows_of(first_rows[[column.name for column in columns]])
     )
-    held = min(len(table), MOST_EMBEDDED)
+    embedded_count = min(len(table), MOST_EMBEDDED)
     nothing = definition.nothing if table.empty else ""
     if definition.name == "changes" and not frames.compared_run and table["event"].eq(EventKind.NEW).all():
         nothing = _FIRST_TIME
-    ours = (table[column.name].dropna().unique() for column in definition.columns if column.is_ours)
+    own_texts = (table[column.name].dropna().unique() for column in definition.columns if column.is_ours)
     return ShownTable(
         definition,
         columns,
         rows,
         len(table),
-        held,
+        embedded_count,
         language.gettext(nothing),
         pack_rows(table, columns_of(definition)),
-        tuple(str(text) for texts in ours for text in texts),
+        tuple(str(text) for texts in own_texts for text in texts),
     )
 
 
@@ -124,10 +124,12 @@ TONES |= {str(grade): f"grade-{grade}" for grade in Grade}
 
 
 def change_lists(changes: pd.DataFrame) -> dict[str, list[str]]:
-    """Return the ARKs of each kind of change, as shown, of a report that compares two runs; a list may be empty."""
+    """Return the ARKs, as shown, by kind of change; only the list of `EventKind.CONFIRMED` is left out if empty."""
     arks = changes["ark"].map(escape_invisible).groupby(changes["event"].astype("str")).unique()
     lists = {str(event): list(arks.get(event, ())) for event in _CHANGE_LISTS}
-    return {event: listed for event, listed in lists.items() if listed or event != EventKind.CONFIRMED}
+    return {
+        event: arks_of_event for event, arks_of_event in lists.items() if arks_of_event or event != EventKind.CONFIRMED
+    }
 
 
 _CHANGE_LISTS = (EventKind.CONFIRMED, ArkState.FAILING, EventKind.RECOVERED, EventKind.NEW, EventKind.GONE)
@@ -155,13 +157,13 @@ _GZIP = 16 + zlib.MAX_WBITS
 def _pieces(table: pd.DataFrame, columns: tuple[Column, ...]) -> Iterator[str]:
     """Yield the JSON of a table, column by column, in pieces of `_PIECE` values."""
     yield f'{{"rows":{len(table)},"columns":['
-    for number, column in enumerate(columns):
-        yield ",{" if number else "{"
-        for position, (name, lists) in enumerate(_content(table[column.name], column).items()):
-            yield f'{"," if position else ""}"{name}":['
-            for part, values in enumerate(lists):
+    for column_index, column in enumerate(columns):
+        yield ",{" if column_index else "{"
+        for list_index, (name, lists) in enumerate(_column_lists(table[column.name], column).items()):
+            yield f'{"," if list_index else ""}"{name}":['
+            for part_index, values in enumerate(lists):
                 piece = json.dumps(values, ensure_ascii=False, separators=(",", ":"))
-                yield ("," if part else "") + piece[1:-1]
+                yield ("," if part_index else "") + piece[1:-1]
             yield "]"
         yield "}"
     yield "]}"
@@ -171,19 +173,19 @@ def _pieces(table: pd.DataFrame, columns: tuple[Column, ...]) -> Iterator[str]:
 _PIECE = 10_000
 
 
-def _content(values: pd.Series, column: Column) -> dict[str, Iterator[list[Any]]]:
-    """Return the lists of a column by name, each in pieces."""
+def _column_lists(values: pd.Series, column: Column) -> dict[str, Iterator[list[Any]]]:
+    """Return the lists of a column by their names in `pack_rows`, each in parts of `_PIECE` values."""
     match column.type:
         case ColumnType.MOMENT:
-            return {"v": (arrow_moments(some).cast(pa.int64()).to_pylist() for some in _parts(values))}
+            return {"v": (arrow_moments(part).cast(pa.int64()).to_pylist() for part in _parts(values))}
         case ColumnType.TRUTH:
-            return {"v": (values_of(some.astype("boolean").astype("Int64")) for some in _parts(values))}
+            return {"v": (values_of(part.astype("boolean").astype("Int64")) for part in _parts(values))}
         case ColumnType.COUNT | ColumnType.NUMBER | ColumnType.SHARE:
             return {"v": map(values_of, _parts(values))}
-    numbers, texts = pd.factorize(values)
+    indexes, texts = pd.factorize(values)
     return {
-        "d": ([escape_invisible(text) for text in values_of(some)] for some in _parts(pd.Series(texts, dtype="str"))),
-        "i": (some.tolist() for some in _parts(pd.Series(numbers))),
+        "d": ([escape_invisible(text) for text in values_of(part)] for part in _parts(pd.Series(texts, dtype="str"))),
+        "i": (part.tolist() for part in _parts(pd.Series(indexes))),
     }
 
 

@@ -23,17 +23,17 @@ _ATTRIBUTE = re.compile(r'([\w-]+)="([^"]*)"')
 _MARK = re.compile("\x02([0-9]+)\x03")
 
 
-def _in_all(name: str) -> Callable[..., str]:
-    """Return a method that calls the method *name* of each language; its arguments may contain marks."""
+def _marked_method(name: str) -> Callable[..., str]:
+    """Return a method that marks the results of the method *name* of all languages; its arguments may contain marks."""
 
-    def in_all(texts: Texts, *arguments: Any, **values: Any) -> str:
+    def marked_method(texts: Texts, *arguments: Any, **values: Any) -> str:
         return texts.mark(
-            lambda each: getattr(each, name)(
-                *texts.fill_marks(arguments, each.code), **texts.fill_marks(values, each.code)
+            lambda language: getattr(language, name)(
+                *texts.fill_marks(arguments, language.code), **texts.fill_marks(values, language.code)
             )
         )
 
-    return in_all
+    return marked_method
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -47,7 +47,7 @@ class Texts(Language):
     _marks: dict[tuple[str, ...], str] = field(default_factory=dict)
 
     def mark(self, text_in: Callable[[Language], str]) -> str:
-        """Return a mark for the texts that *text_in* returns for each language, or the text if it is the same in all."""
+        """Return a mark for the texts that *text_in* returns for the languages, or the text itself if all are equal."""
         texts = {code: text_in(language) for code, language in LANGUAGES.items()}
         key = tuple(texts.values())
         if len(set(key)) == 1:
@@ -58,7 +58,7 @@ class Texts(Language):
         return self._marks[key]
 
     def fill_marks(self, value: Any, code: str) -> Any:
-        """Return *value* with the texts of a language in place of its marks, also in nested values."""
+        """Return *value*, a text or nested mappings and lists, with its marks replaced by texts of the language *code*."""
         if isinstance(value, str):
             return _MARK.sub(lambda mark: self._texts[int(mark[1])][code], value)
         if isinstance(value, Mapping):
@@ -67,67 +67,67 @@ class Texts(Language):
             return [self.fill_marks(part, code) for part in value]
         return value
 
-    gettext, pgettext = _in_all("gettext"), _in_all("pgettext")
-    ngettext, npgettext = _in_all("ngettext"), _in_all("npgettext")
-    number, decimals, share = _in_all("number"), _in_all("decimals"), _in_all("share")
-    day, numeric_day, day_pattern = _in_all("day"), _in_all("numeric_day"), _in_all("day_pattern")
+    gettext, pgettext = _marked_method("gettext"), _marked_method("pgettext")
+    ngettext, npgettext = _marked_method("ngettext"), _marked_method("npgettext")
+    number, decimals, share = _marked_method("number"), _marked_method("decimals"), _marked_method("share")
+    day, numeric_day, day_pattern = _marked_method("day"), _marked_method("numeric_day"), _marked_method("day_pattern")
 
     def apply(self, function: Callable[[str], str], text: str) -> str:
-        return self.mark(lambda each: function(self.fill_marks(text, each.code)))
+        return self.mark(lambda language: function(self.fill_marks(text, language.code)))
 
     # -- the page
 
     def fill_page(self, html: str) -> str:
-        """Return a piece of HTML with the texts of the page's own language."""
+        """Return *html* with the escaped texts of the page's own language in place of the marks."""
         return _MARK.sub(lambda mark: escape(self._texts[int(mark[1])][self.code]), html)
 
     def places(self, html: str) -> dict[str, dict[str, Any]]:
-        """Return by language the texts that differ from the written page, by their positions in its *html*.
+        """Return, by language code, the texts of *html* that differ from those in the page's own language.
 
-        ``texts`` has them by the number of the text among the texts that are not blank; ``attributes`` by the number of
-        the element, and the attribute's name.
+        ``texts`` has the texts by index among the texts that are not blank; ``attributes`` by index of the element and
+        by the attribute's name. Indexes begin with 0.
         """
-        others: dict[str, dict[str, Any]] = {code: {"texts": {}, "attributes": {}} for code in LANGUAGES}
-        element = text = -1
+        texts_by_language: dict[str, dict[str, Any]] = {code: {"texts": {}, "attributes": {}} for code in LANGUAGES}
+        element_index = text_index = -1
         for piece in _TAG.split(html):
             if piece.startswith("<"):
-                element += bool(_COUNTED.match(piece))
+                element_index += bool(_COUNTED.match(piece))
                 for name, value in _ATTRIBUTE.findall(piece) if "\x02" in piece else ():
                     for code, words in self._otherwise(value):
-                        others[code]["attributes"].setdefault(element, {})[name] = words
+                        texts_by_language[code]["attributes"].setdefault(element_index, {})[name] = words
             elif self.fill_marks(piece, self.code).strip():
-                text += 1
+                text_index += 1
                 for code, words in self._otherwise(piece):
-                    others[code]["texts"][text] = words.removeprefix("\n")
-        return others
+                    texts_by_language[code]["texts"][text_index] = words.removeprefix("\n")
+        return texts_by_language
 
     def _otherwise(self, html: str) -> Iterator[tuple[str, str]]:
-        """Yield the languages whose text differs from the written one, each with its text."""
+        """Yield (language code, text) for the languages whose text for a piece of *html* differs from that of `code`."""
         if "\x02" not in html:
             return
-        plain = unescape(html)
-        written = self.fill_marks(plain, self.code)
+        text = unescape(html)
+        own_text = self.fill_marks(text, self.code)
         for code in LANGUAGES:
-            if (words := self.fill_marks(plain, code)) != written:
-                yield code, words
+            if (other_text := self.fill_marks(text, code)) != own_text:
+                yield code, other_text
 
 
-def changes(written: Any, other: Any) -> list[list[Any]]:
-    """Return the leaves of *other* that differ from those of *written*, each after its path.
+def changes(old: Any, new: Any) -> list[list[Any]]:
+    """Return the leaves of *new* that differ from those of *old*, each as a list: its path, then the leaf.
 
     Both are plain values of the same shape.
 
     >>> changes({"a": [1, {"b": "x"}]}, {"a": [1, {"b": "y"}]})
     [['a', 1, 'b', 'y']]
     """
-    match written, other:
-        case (Mapping(), Mapping()) if written.keys() == other.keys():
-            steps: Iterable[Any] = written
-        case (list() | tuple(), list() | tuple()) if len(written) == len(other):
-            steps = range(len(written))
+    match old, new:
+        case (Mapping(), Mapping()) if old.keys() == new.keys():
+            steps: Iterable[Any] = old
+        case (list() | tuple(), list() | tuple()) if len(old) == len(new):
+            steps = range(len(old))
         case _:
-            return [] if written == other else [[other]]
-    return [[step, *leaf] for step in steps for leaf in changes(written[step], other[step])]
+            return [] if old == new else [[new]]
+    return [[step, *leaf] for step in steps for leaf in changes(old[step], new[step])]
 
 
 # The sentences of the page's scripts: complete, with placeholders in braces, so that they can be translated.
@@ -140,8 +140,8 @@ WORDS: Mapping[str, str | Mapping[str, str]] = {
 }
 
 
-def words_in(language: Language) -> Mapping[str, str | Mapping[str, str]]:
-    """Return `WORDS` in a language."""
+def script_texts(language: Language) -> Mapping[str, str | Mapping[str, str]]:
+    """Return `WORDS` in *language*: sentences, or their forms by CLDR name."""
     return {
         name: language.gettext(words) if isinstance(words, str) else language.forms(Forms(**words))
         for name, words in WORDS.items()

@@ -12,7 +12,7 @@ from crawler.model.observations import Family
 from reports.languages import LANGUAGES, Language, LanguageChoice
 from reports.languages.display import escape_invisible
 from reports.languages.templates import template
-from reports.page.charts import axis_start, chart_words
+from reports.page.charts import axis_start, chart_macros
 from reports.page.document import multilingual_page
 from reports.page.translations import Texts
 from reports.tables.wording import CHANGE_NAMES
@@ -63,7 +63,7 @@ def _row_values(row: AuditRow, now: datetime, language: Language) -> dict[str, A
     if status is None:
         return values
     change = next(iter(status.changes), None)
-    trend, chart_texts = status.trend, chart_words(language)
+    trend, chart_texts = status.trend, chart_macros(language)
     axis_minimum = axis_start([1.0, *(run.share for run in trend)])
     days = max(0, (now - status.checked_at).days)
     return values | {

@@ -18,7 +18,7 @@ from crawler.verdicts.verdict import WAYS
 from reports.languages import ENGLISH
 from reports.languages.display import escape_invisible
 from reports.languages.templates import macros
-from reports.page.cards import ActionCard, ArkProblem, action_cards, card_words, known_command, letter
+from reports.page.cards import ActionCard, ArkProblem, action_cards, card_macros, known_command, letter
 from reports.remediation.causes import Cause, Failure, diagnose
 from reports.store.frames import Frames
 from reports.tables.report_tables import Tables
@@ -120,7 +120,7 @@ def test_a_letter_is_signed_by_the_contact_of_the_auditors(agent: str, sender: s
 
 def facts_of(card: ActionCard) -> dict[str, tuple[str, str | None]]:
     """Return the facts that the page shows about a cause, with the target of each link."""
-    words = macros("card.html.j2", "reports.page", ENGLISH, card=card_words(ENGLISH))
+    words = macros("card.html.j2", "reports.page", ENGLISH, card=card_macros(ENGLISH))
     shown = BeautifulSoup(words.facts(card), "html.parser")
     terms, values = shown.select("dt"), shown.select("dd")
     links = (value.select_one("a[href]") for value in values)
@@ -173,7 +173,7 @@ def test_many_arks_are_named_by_their_host() -> None:
 
 def test_the_check_list_holds_every_card_and_marks_nothing_up(frames: Frames) -> None:
     rows = [card.row for card in action_cards(frames, Tables(frames), 9)]
-    lines = card_words(ENGLISH).check_list(f"`evil`{RIGHT_TO_LEFT_OVERRIDE}", rows).splitlines()
+    lines = card_macros(ENGLISH).check_list(f"`evil`{RIGHT_TO_LEFT_OVERRIDE}", rows).splitlines()
     assert lines[0] == "# To act on: `` `evil`[U+202E] ``"
     assert lines[2] == (
         "- [ ] **the resolver resolves no ARK of this NAAN** (`the resolver: museum.example`): 2 citations of 1 ARK "

@@ -15,7 +15,7 @@ from crawler.history.ark_status import DatedVerdict, EventKind, StatusPolicy
 from crawler.model.observations import ObjectOutcome
 from crawler.store.store import Store
 from reports.languages import ENGLISH
-from reports.page.charts import survival_of
+from reports.page.charts import survival_chart
 from reports.store.frames import Frames, Timeline, load_frames
 from reports.store.selections import JUDGED_RUNS, OBJECT, STANDINGS, empty_columns
 from reports.tables import persistence
@@ -171,7 +171,7 @@ def test_survival_counts_the_arks_that_never_worked(tmp_path: Path) -> None:
     table = persistence.SURVIVAL.table(load_frames(path))
     counts = rows(table, "group", "at_risk", "survival", "never_worked")
     assert counts == [("all", 1, 1, 1), ("12x45", 1, 1, 1), ("a.example", 1, 1, 0)]
-    chart = survival_of(table, "naan", ENGLISH)
+    chart = survival_chart(table, "naan", ENGLISH)
     assert chart is not None
     assert "At the end: all 100.0 %; 12x45 100.0 %. 1 link that never worked is not included." in chart.alt
 

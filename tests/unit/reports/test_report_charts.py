@@ -6,7 +6,7 @@ from bs4 import BeautifulSoup
 
 from crawler.store.store import Store
 from reports.languages import ENGLISH
-from reports.page.charts import CHART_TABLES, Chart, alive_of, charts_of, survival_of
+from reports.page.charts import CHART_TABLES, Chart, charts_of, share_alive_chart, survival_chart
 from reports.store.frames import Frames, load_frames
 from reports.tables.persistence import runs
 from reports.tables.report_tables import Tables
@@ -49,16 +49,16 @@ def test_a_survival_curve_stands_beside_its_numbers_at_risk(charts: dict[str, Ch
 
 def test_single_check_has_no_curve(frames: Frames) -> None:
     tables = Tables(frames)
-    assert alive_of(runs(frames.timeline).head(1), ENGLISH) is None
-    assert survival_of(tables["survival"].assign(days=0), "naan", ENGLISH) is None
-    assert survival_of(tables["survival"].head(0), "resolver", ENGLISH) is None
+    assert share_alive_chart(runs(frames.timeline).head(1), ENGLISH) is None
+    assert survival_chart(tables["survival"].assign(days=0), "naan", ENGLISH) is None
+    assert survival_chart(tables["survival"].head(0), "resolver", ENGLISH) is None
 
 
 def test_only_the_greatest_groups_are_drawn(frames: Frames) -> None:
     survival = Tables(frames)["survival"]
     one = survival[survival["grouping"].eq("naan")]
     many = [one.assign(group=str(10_000 + number), at_risk=one["at_risk"] + number) for number in range(9)]
-    chart = survival_of(pd.concat([survival, *many]), "naan", ENGLISH)
+    chart = survival_chart(pd.concat([survival, *many]), "naan", ENGLISH)
     assert chart is not None
     assert [line["name"] for line in chart.drawing["lines"]] == ["all", "10008", "10007", "10006", "10005", "10004"]
 
@@ -74,7 +74,7 @@ def test_only_the_greatest_groups_are_drawn(frames: Frames) -> None:
 def test_axis_without_zero_is_marked(frames: Frames, lowest: float, foot: float) -> None:
     survival = Tables(frames)["survival"]
     curves = survival.assign(survival=survival["survival"].clip(lower=lowest))
-    chart = survival_of(curves, "resolver", ENGLISH)
+    chart = survival_chart(curves, "resolver", ENGLISH)
     assert chart is not None
     assert chart.drawing["foot"] == foot
     assert (f"The axis begins at {100 * foot:.0f} %." in chart.alt) == (foot > 0)

@@ -20,7 +20,7 @@ from reports.languages import ENGLISH
 from reports.languages.display import escape_invisible, link
 from reports.page import document as pages
 from reports.page import shown_tables
-from reports.page.charts import CHART_TABLES, Chart, by_naan, charts_of
+from reports.page.charts import CHART_TABLES, Chart, charts_of, naan_chart
 from reports.page.document import SCRIPTS
 from reports.page.shown_tables import change_lists, columns_of, pack_rows
 from reports.page.translations import WORDS
@@ -406,7 +406,7 @@ def test_a_chart_of_many_naans_draws_the_small_ones_together(tables: TablesByNam
     many = pd.concat([tables["naans"].assign(naan=str(number)) for number in range(10000, 10004)], ignore_index=True)
     for works in (100, 1):  # also where the others together are more than the greatest
         great = many.assign(works=many["works"].where(many.index != 0, works))
-        bars = by_naan(great, ENGLISH).drawing
+        bars = naan_chart(great, ENGLISH).drawing
         assert bars["names"][-1] == "19 other NAANs"
         drawn = sum(value for series in bars["series"] for value in series["values"])
         assert drawn == great[["works", "fails", "unreachable", "not_judged"]].sum().sum()
