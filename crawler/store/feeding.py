@@ -150,7 +150,7 @@ class Rotation(Generic[ItemT]):
         self._update_turn(host)
 
     def _update_turn(self, host: str) -> None:
-        """Let *host* take turns if it has waiting items and fewer than *per_host* of them are out."""
+        """Let *host* take turns if it has waiting items and fewer than the limit of a host are out."""
         if host in self._queues and self._out[host] < self._per_host:
             self._ready.setdefault(host)
         else:

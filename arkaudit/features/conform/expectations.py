@@ -133,7 +133,7 @@ def _no_answer(answer: AnswerFacts) -> Finding | None:
 def _for_answer(question: Question) -> Callable[[Callable[[Answers, AnswerFacts], Finding]], Expectation]:
     """Return a decorator for a function that judges the answer to *question*.
 
-    If the answer is missing or refuses programs, the function is not called, and *is_met* is None.
+    If the answer is missing or refuses programs, the function is not called, and `is_met` is None.
     """
 
     def expectation(function: Callable[[Answers, AnswerFacts], Finding]) -> Expectation:
@@ -317,7 +317,7 @@ def _record(answers: Answers) -> Mapping[str, str]:
 
 
 def _for_description(function: Expectation) -> Expectation:
-    """Decorate an expectation that applies only if ?info describes the object; otherwise *is_met* is None."""
+    """Decorate an expectation that applies only if ?info describes the object; otherwise `is_met` is None."""
 
     def judge_answers(answers: Answers) -> Finding:
         if answers.verdict.metadata.outcome not in DESCRIBED:
