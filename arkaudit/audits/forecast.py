@@ -45,7 +45,7 @@ class HostLoad:
 
     @property
     def least_duration_s(self) -> float:
-        """The duration of *most_requests* at the minimum interval, in seconds."""
+        """The duration of `most_requests` at the minimum interval, in seconds."""
         return (self.most_requests - 1) * self.interval_s
 
 

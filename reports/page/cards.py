@@ -118,8 +118,8 @@ class ActionCard:
 
     @property
     def host_page(self) -> str | None:
-        """The URL of the host to repair; None unless a URL of the cause is at this host."""
-        host = self.row["host"]
+        """The URL of the host to repair, if a URL of the cause is at this host; None if documents are to be repaired."""
+        host = None if self.row["fault"] == Fault.CITATION else self.row["host"]
         urls = filter(None, (self.row["pattern"], self.row["example_url"]))
         schemes = (url.partition(":")[0] for url in urls if host and authority_of(url) == host)
         return next((link(f"{scheme}://{host}/") for scheme in schemes), None)

@@ -185,3 +185,9 @@ def test_the_check_list_holds_every_card_and_marks_nothing_up(frames: Frames) ->
 def test_an_unreachable_host_is_no_culprit_yet(frames: Frames) -> None:
     [card] = [each for each in action_cards(frames, Tables(frames), 9) if each.row["cause"] == "unreachable-host"]
     assert facts_of(card)["Responsible"][0] == "not yet clear: no answer today from slow.example"
+
+
+def test_editors_of_documents_have_no_link_to_the_host(frames: Frames) -> None:
+    card = action_cards(frames, Tables(frames), 9)[0]
+    of_citation = replace(card, row={**card.row, "fault": "citation"})
+    assert facts_of(of_citation)["Responsible"] == ("the editors of the citing documents", None)
