@@ -249,7 +249,7 @@ def _cause(failure: Failure) -> Cause:
 def _cause_of_spelling(failing_url: str, working_url: str) -> Cause:
     """Return the cause if *failing_url* of an ARK fails and *working_url* works: label, hyphens, or else the URL.
 
-    >>> _spelling_refused("https://n2t.net/ark:/13960/t58d-0dn7n", "https://n2t.net/ark:/13960/t58d0dn7n").value
+    >>> _cause_of_spelling("https://n2t.net/ark:/13960/t58d-0dn7n", "https://n2t.net/ark:/13960/t58d0dn7n").value
     'hyphens'
     """
     if failing_url.replace("ark:/", "ark:") == working_url.replace("ark:/", "ark:"):
