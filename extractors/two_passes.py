@@ -175,9 +175,10 @@ class TwoPasses(Generic[R]):
         stop_exceptions: tuple[type[BaseException], ...] = (),
         on_read: Callable[[DocumentSummary], None] = lambda summary: None,
     ) -> Iterator[RenderedDocument[R]]:
-        """Yield the rendered documents of *parts*, in order, after all were read; *on_read* is called after each one.
+        """Read all *parts*, then yield the rendered documents in their order.
 
-        An exception of *stop_exceptions* stops the reading: it is raised after the results so far were yielded.
+        *on_read* is called when a document was read. An exception of *stop_exceptions* stops the reading. It is raised
+        when the documents read until then were yielded.
         """
         whole_arks, repeated_arks = set[Ark](), set[Ark]()
         summaries: list[tuple[DocumentSummary, int, int]] = []

@@ -62,10 +62,10 @@ def _seeds_in_folder(seeds: list[str], info: ValidationInfo) -> list[str]:
 def resolver_url(text: str, kind: str = "a resolver") -> str:
     """Return *text* if it can be the URL of a resolver. Raises ValueError, whose message names it as *kind*."""
     parts = split_url(text)
-    is_plain = bool(parts.hostname) and parts.port != 0 and not set(text) & set("?#")
+    is_base_url = bool(parts.hostname) and parts.port != 0 and not set(text) & set("?#")
     if names_user(text):
         raise ValueError("credentials in a URL are never sent; put them into a [hosts] section")
-    if not is_plain or parts.scheme not in ("http", "https"):
+    if not is_base_url or parts.scheme not in ("http", "https"):
         raise ValueError(f"{text!r} is not the http or https URL of {kind}")
     return text
 

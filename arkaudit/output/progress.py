@@ -115,7 +115,7 @@ class RunProgress(Progress):
             self._done_count += len(item.rows)
             self._citation_count += len({citation.mention.citation for citation in item.mentions})
         else:
-            self._done_count += not isinstance(item, Observation) or self._is_expected(item)
+            self._done_count += not isinstance(item, Observation) or self._take_expected(item)
             self._request_count += sum(hop.sent for hop in getattr(item, "hops", ()))
         self.show(self._done_count, self._detail())
 
@@ -124,8 +124,8 @@ class RunProgress(Progress):
         self._done_count += 1
         self.show(self._done_count)
 
-    def _is_expected(self, item: Observation) -> bool:
-        """Return True for the first answer about an object at a URL of the stage; the URL is removed."""
+    def _take_expected(self, item: Observation) -> bool:
+        """Return True if *item* is the first answer about an object at an open URL of the stage, and close the URL."""
         if item.question is not Question.OBJECT or item.attempt > 1:
             return False
         if self._open_urls is None:

@@ -223,7 +223,7 @@ def policy_link(statement: Mapping[str, str]) -> str | None:
 
 
 def template_in(statement: Mapping[str, str], answer_url: str) -> str | None:
-    """Return the guarantor or address in a statement that is the default of a template, or None.
+    """Return the guarantor or the address in *statement* if it is a placeholder of a template, or None.
 
     *answer_url* is the URL of the answer with the statement: a site at an example host may use its own name.
 

@@ -323,7 +323,7 @@ class PageWords:
 
     @cached_property
     def pause(self) -> str | None:
-        """The words about a pause of the site or of the object, if the page reports no absence; or None."""
+        """The words by which the site or the object is unavailable for a time; None if the page reports an absence."""
         return self._words_unless_absent(quirks().pause)
 
     @property

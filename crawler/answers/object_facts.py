@@ -296,7 +296,10 @@ class ObjectFacts:
 
     @cached_property
     def case(self) -> tuple[ControlContrast, Signs, bool]:
-        """The reply to the control, the weight of the signs of absence, and `is_particular`: the key of `WORTH`."""
+        """The key of the table `WORTH`.
+
+        It is how the page differs from the control's, how many signs of absence it has, and if it is this ARK's own.
+        """
         return self.reply, self.weight_of_signs, self.is_particular
 
     @property
@@ -421,7 +424,7 @@ class ObjectFacts:
         return offers_file and vocabulary.retracted.is_in_plain(words)
 
     def _is_standard(self, words: str) -> bool:
-        """Return True if *words* report the withdrawal of a standard, not of its record."""
+        """Return True if *words* report that a standard, such as one of ISO, was withdrawn; its record stays."""
         return quirks().standard.is_withdrawn(words, (self.answer.title or "", *self.answer.facts.headings))
 
     @cached_property

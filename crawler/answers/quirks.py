@@ -87,7 +87,10 @@ class Phrases:
             yield PhraseMatch(text[match.start() : match.end()], match.start(), match.end())
 
     def first_in(self, text: str) -> str | None:
-        """Return the words of the first phrase in a *text* in plain form, or None."""
+        """Return the words of the phrase that comes first in *text*, or None.
+
+        *text* is in plain form (`plain`).
+        """
         return next((phrase.words for phrase in self.in_plain(text)), None)
 
     def removed_from(self, text: str) -> str:
@@ -543,7 +546,7 @@ class Quirks(_Section):
         return is_almost_empty or self.check.refusing.is_in_plain(rest) or self.check.is_about_people(rest)
 
     def host_reason(self, host: str, status: int) -> str | None:
-        """Return the special reason for *status* at *host* by ``quirks.toml``, or None."""
+        """Return what *status* means at *host* by ``quirks.toml``, or None for a host that is not listed there."""
         reasons = (quirk.reason for quirk in self.host if quirk.host == host and status in quirk.status)
         return next(reasons, None)
 
@@ -714,7 +717,7 @@ def is_home_page(url: str, name: str) -> bool:
 
 
 def is_sent_away(urls: Sequence[str], name: str) -> bool:
-    """Return True if a host redirects a deeper URL to its own home page or search form, without *name*.
+    """Return True if the chain *urls* ends at a home page or search form that has no *name*, and comes from that host.
 
     A resolver may redirect to the home page of another host on purpose, because an ARK can name a site. A query may
     contain the host's own name for the object.

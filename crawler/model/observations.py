@@ -393,7 +393,7 @@ def _cut_hop(hop: Hop) -> Hop:
 
 
 def _cut_record(record: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
-    """Return the first stories of *record* (``erc``, ``erc-support`` …), with `RECORD_CHARS` characters in all.
+    """Return *record* without the segments beyond `RECORD_CHARS` characters, and with values of `VALUE_CHARS` at most.
 
     >>> _cut_record({"erc": {"who": "Rossi", "what": "x" * 10_000}})["erc"]["what"] == "x" * VALUE_CHARS
     True

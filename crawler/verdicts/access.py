@@ -128,7 +128,7 @@ def _wall_evidence(facts: ObjectFacts) -> str:
 
 
 def _page_remarks(facts: ObjectFacts) -> Iterator[str]:
-    """Return remarks about a success that do not change its outcome."""
+    """Yield remarks about a page with a status of success; they do not change its outcome."""
     answer, neighbour_count = facts.answer, facts.neighbour_count
     if answer.refresh:
         yield f"the page refreshes to {answer.refresh}, which was not followed"

@@ -88,7 +88,7 @@ class CommitmentFacts:
 
     @cached_property
     def foreign_reason(self) -> str | None:
-        """The reason why the record, with its commitment or without one, is not about this ARK, or None."""
+        """The reason why the record is about another ARK or the whole of this part, or None."""
         question = self.stating_inflection or (self.conclusive_inflections[-1] if self.conclusive_inflections else None)
         if question is None:
             return None

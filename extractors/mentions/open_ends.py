@@ -39,7 +39,9 @@ def is_open(text: str) -> bool:
 
 
 def lines_after_open_ends(page_text: str) -> list[int]:
-    r"""Return the numbers of last lines, such as a running foot, without which *page_text* ends openly (`is_open`).
+    r"""Return each number of last lines without which *page_text* ends with an ARK that may continue (`is_open`).
+
+    Such last lines are a running foot.
 
     >>> lines_after_open_ends("see ark:/12345/\r\n12\r\nin press")
     [1, 2]

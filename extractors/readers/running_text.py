@@ -61,7 +61,7 @@ class InlineText:
         self._open_starts = [0] * len(self._open_starts)
 
     def write(self, text: str) -> None:
-        """Append *text*; directly after a line break, without the blanks at its beginning."""
+        """Append *text*. Its leading blanks are left out if a line break was written last."""
         if self._is_at_break:
             text = text.lstrip(" \t\r\n")
             if not text:
@@ -310,7 +310,7 @@ class RunningText:
             self.write("\n")
 
     def set_apart(self) -> None:
-        """End the block, not the innermost paragraph, before or after a text such as a footnote mark."""
+        """Close the text block and keep its paragraph open, so that a footnote mark joins no word next to it."""
         if self._open_paragraphs:
             self._add_block_of(self._open_paragraphs[-1])
 

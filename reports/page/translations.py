@@ -58,7 +58,10 @@ class Texts(Language):
         return self._marks[key]
 
     def fill_marks(self, value: Any, code: str) -> Any:
-        """Return *value*, a text or nested mappings and lists, with its marks replaced by texts of the language *code*."""
+        """Return *value* with texts in place of its marks, in the language with this *code*.
+
+        *value* is a text, or nested mappings and lists.
+        """
         if isinstance(value, str):
             return _MARK.sub(lambda mark: self._texts[int(mark[1])][code], value)
         if isinstance(value, Mapping):
