@@ -166,13 +166,15 @@ def exit_on(fail_on: Sequence[str], tokens: Iterable[str], *, is_whole: bool = T
 
     `reports.tables.wording` defines the order. Otherwise exit with 3 unless *is_whole*; else return.
     """
+    from crawler.model.outcomes import MISTYPED, DocumentOutcome
     from reports.tables.wording import reached_tokens
 
     failing_tokens = [token for token in fail_on if token != NEVER]
     if severe_tokens := reached_tokens(failing_tokens, tokens):
         options = " ".join(f"--fail-on {token}" for token in failing_tokens)
         say(f"exit code {EXIT_FINDING} because of {options}: there is {' and '.join(severe_tokens)}")
-        say("to accept it for a time, put it on the list of known problems: arkaudit known add --until YYYY-MM-DD")
+        if not {MISTYPED, DocumentOutcome.UNREADABLE}.issuperset(severe_tokens):
+            say("to accept it for a time, put it on the list of known problems: arkaudit known add --until YYYY-MM-DD")
         sys.exit(EXIT_FINDING)
     if not is_whole:
         sys.exit(EXIT_UNFINISHED)
