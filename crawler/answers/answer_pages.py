@@ -25,7 +25,7 @@ from crawler.answers.own_part import (
     parse_page,
     remove,
 )
-from crawler.answers.quirks import is_absent_path, is_visitor_counter, plain, quirks
+from crawler.answers.quirks import LABEL_CHARS, is_absent_path, is_visitor_counter, plain, quirks
 from crawler.answers.structured import from_json, kernel, plain_key, record_of
 from crawler.answers.withdrawals import ARK_OR_URL
 from crawler.model.observations import MOST_ARKS, PageFacts
@@ -57,7 +57,6 @@ _MOST_REFERENCES = 200
 _LABEL_END = " :\N{FULLWIDTH COLON}"
 _MOST_LINES = 3_000
 _MOST_PROPERTIES = 200
-_LABEL_CHARS = 60
 #: Maximum number of words of an unknown label.
 _LABEL_WORDS = 4
 
@@ -348,7 +347,7 @@ def _labelled_values(page: Page, text: str) -> dict[str, str]:
     """Return the first value under a label, by the question (``who``, …): in lists, in tables, after colons."""
     values: dict[str, str] = {}
     for label, value in (*_labelled_pairs(page), *_colon_lines(text), *_values_after_labels(page)):
-        question = quirks().question_of(plain(label[: _LABEL_CHARS + 1]).rstrip(_LABEL_END))
+        question = quirks().question_of(plain(label[: LABEL_CHARS + 1]).rstrip(_LABEL_END))
         folded = " ".join(value.split())[:_VALUE_CHARS]
         if question and folded and (question == "commitment" or says_something(folded)):
             values.setdefault(question, folded)
@@ -417,7 +416,7 @@ def _colon_lines(text: str) -> Iterator[tuple[str, str]]:
     lines = [line.strip() for line in first_lines if line.strip()]
     for line, next_line in zip(lines, [*lines[1:], ""], strict=False):
         label, colon, value = line.partition(":")
-        if colon and len(label) < _LABEL_CHARS:
+        if colon and len(label) < LABEL_CHARS:
             yield label, value.strip() or ("" if next_line.endswith(":") or _is_label(next_line) else next_line)
 
 
@@ -425,8 +424,8 @@ def _values_after_labels(page: Page) -> Iterator[tuple[str, str]]:
     """Return labels that are alone in an element, with the text of the next element."""
     for element in page.find_all(_LABEL_ELEMENTS, limit=_MOST_LINES):
         label = element.string or ""
-        plain_label = plain(label[: _LABEL_CHARS + 1]).rstrip(_LABEL_END)
-        if len(label) > _LABEL_CHARS or quirks().question_of(plain_label) is None:
+        plain_label = plain(label[: LABEL_CHARS + 1]).rstrip(_LABEL_END)
+        if len(label) > LABEL_CHARS or quirks().question_of(plain_label) is None:
             continue
         next_element = element.find_next_sibling(True)
         value = "" if next_element is None else _first_texts(next_element).strip()

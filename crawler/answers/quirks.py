@@ -19,6 +19,8 @@ from extractors.model.urls import split_url
 
 #: A page with fewer characters of readable text than this is a notice, not the page of an object.
 NOTICE_CHARS = 1_500
+#: A longer text is no label of a value, in characters.
+LABEL_CHARS = 60
 #: Headings and first words are searched for in this number of characters.
 OPENING_CHARS = 400
 
@@ -325,7 +327,7 @@ class Promise(_Section):
 
     def is_label(self, label: str) -> bool:
         """Return True if a label in plain form is that of a statement about permanence: "persistence policy"."""
-        is_statement = any(part in bare(label) for part in self.statement)
+        is_statement = len(label) <= LABEL_CHARS and any(part in bare(label) for part in self.statement)
         return is_statement and self.permanence.is_in_plain(label)
 
 
