@@ -29,7 +29,7 @@ from crawler.answers import quirks as quirks_module
 from crawler.answers.quirks import Quirks, bare, plain, quirks
 from tests.phrase_sources import UNSEEN, Phrase, declared, phrases_in, quirks_content
 from tests.unit.crawler import test_verdict
-from tests.vectors import rows
+from tests.vectors import rows, strings_in
 
 TESTS = Path(__file__).resolve().parents[1] / "tests" / "unit" / "crawler"
 _TAG = re.compile(r"<[^<>]*>")
@@ -76,19 +76,9 @@ def cases() -> Iterator[Case]:
 
 def _text(vector: object) -> str:
     """Return the strings of a vector, with and without markup and hosts, in the form for comparing phrases."""
-    written = html.unescape(" ".join(_strings(vector)))
+    written = html.unescape(" ".join(strings_in(vector)))
     apart = _TAG.sub(" ", written)
     return bare(plain(" ".join((written, _TAG.sub("", written), apart, _HOST.sub("", apart)))))
-
-
-def _strings(value: object) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, dict):
-        yield from _strings([*value, *value.values()])
-    elif isinstance(value, list):
-        for part in value:
-            yield from _strings(part)
 
 
 class JudgedOnDemand(dict[str, Any]):

@@ -31,6 +31,7 @@ from extractors.mentions.mention import Mention
 from extractors.model.documents import Block, Role
 from extractors.wraps.evidence import Evidence
 from extractors.wraps.rules import Confidence
+from tests.vectors import strings_in
 from tools.corpus import score
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -84,7 +85,7 @@ def vectors() -> Iterator[Text]:
     """Yield the strings in all vectors that may hold a label, as texts, and as link targets if they have no blank."""
     found: dict[str, str] = {}
     for file in sorted(VECTORS.rglob("*.json")):
-        for string in _strings(json.loads(file.read_text("utf-8"))):
+        for string in strings_in(json.loads(file.read_text("utf-8"))):
             found.setdefault(string, file.name)
     for file in sorted((VECTORS / "typeset").glob("*.txt")):
         for case in file.read_text("utf-8").split("\n# why: "):
@@ -102,16 +103,6 @@ def documents() -> Iterator[Text]:
     for document in (each for half in score.HALVES for each in score.documents(half)):
         reading = read_document(document.file.read_bytes(), name=document.file.name)
         yield Text(document.path, reading.blocks, document.arks)
-
-
-def _strings(value: object) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, dict):
-        yield from _strings([*value, *value.values()])
-    elif isinstance(value, list):
-        for each in value:
-            yield from _strings(each)
 
 
 class Recorder:

@@ -17,7 +17,7 @@ from extractors.model.documents import Anchor, Block, Role
 from extractors.wraps.evidence import Evidence
 from tests.unit.extractors.fully_read import read_fully
 from tests.unit.extractors.test_find import cases
-from tests.vectors import FOLDER, vectors
+from tests.vectors import FOLDER, strings_in, vectors
 
 #: Names of one shoulder with check characters, so that a zone is learned and "x6" alone is a shoulder.
 LEARNED = Evidence.from_arks(
@@ -112,17 +112,8 @@ def test_a_value_gives_the_same(value: str, role: Role, page: int | None, linked
 def met() -> Iterator[str]:
     """Yield all strings in the vectors, and the marked-up texts."""
 
-    def strings(value: Any) -> Iterator[str]:
-        if isinstance(value, str):
-            yield value
-        elif isinstance(value, dict):
-            yield from strings([*value, *value.values()])
-        elif isinstance(value, list):
-            for each in value:
-                yield from strings(each)
-
     for file in sorted(FOLDER.rglob("*.json")):
-        yield from strings(json.loads(file.read_text("utf-8")))
+        yield from strings_in(json.loads(file.read_text("utf-8")))
     for case in cases():
         yield case.text
 
