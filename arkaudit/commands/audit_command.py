@@ -170,7 +170,8 @@ def run(
         raised_sources = [
             name for name in dead_sources if not known_list.accepts(Problem(UNREADABLE, documents=(name,)), today)
         ]
-        exit_on(fail_on, [*summary.tokens, *(UNREADABLE for _ in raised_sources)], is_whole=summary.is_whole)
+        tokens = [*summary.tokens, *(UNREADABLE for _ in raised_sources)]
+        exit_on(fail_on, tokens, is_whole=summary.is_whole, store_file=store_file)
 
 
 def _refuse_mistakes(config: Config, store_file: Path, formats: Sequence[str]) -> None:

@@ -116,7 +116,7 @@ def check(
             places_by_text[text].append(str(inventory))
         result = check_lines(texts, config, store_file, places_by_text=places_by_text, resume=resume)
     print_check(result, form, store_file, config_file)
-    exit_on(fail_on, result.tokens)
+    exit_on(fail_on, result.tokens, store_file=store_file)
 
 
 def print_check(result: CheckResult, output_format: str, store_file: Path | None, config_file: Path | None) -> None:

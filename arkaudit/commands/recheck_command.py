@@ -104,7 +104,7 @@ def recheck(
         say(f"works again: {working_ark.ark}, at {working_ark.request_url}")
     if len(working_arks) > _MOST_SHOWN:
         say(f"works again: {count_noun(len(working_arks) - _MOST_SHOWN, 'more ARK')}")
-    exit_on(fail_on, result.tokens)
+    exit_on(fail_on, result.tokens, store_file=store_file)
 
 
 #: Number of recovered ARKs that are printed one by one.

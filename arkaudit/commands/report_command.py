@@ -84,4 +84,4 @@ def report(
     summary = report_on(
         config, store_file, out, formats=formats, run_id=run_id, since=since, choice=choice, targets_for=targets_for
     )
-    exit_on(fail_on, summary.tokens, is_whole=summary.is_whole)
+    exit_on(fail_on, summary.tokens, is_whole=summary.is_whole, store_file=store_file)

@@ -161,20 +161,22 @@ def handle_signals() -> None:
         signal.signal(signal.SIGHUP, hang_up)
 
 
-def exit_on(fail_on: Sequence[str], tokens: Iterable[str], *, is_whole: bool = True) -> None:
+def exit_on(
+    fail_on: Sequence[str], tokens: Iterable[str], *, is_whole: bool = True, store_file: Path | None = None
+) -> None:
     """Print a message and exit with 1 if any of *tokens* is at least as severe as any of *fail_on*.
 
-    `reports.tables.wording` defines the order. Otherwise exit with 3 unless *is_whole*; else return.
+    `reports.tables.wording` defines the order. If a store has the findings, suggest the command that accepts them.
+    Otherwise exit with 3 unless *is_whole*; else return.
     """
-    from crawler.model.outcomes import MISTYPED, DocumentOutcome
     from reports.tables.wording import reached_tokens
 
     failing_tokens = [token for token in fail_on if token != NEVER]
     if severe_tokens := reached_tokens(failing_tokens, tokens):
         options = " ".join(f"--fail-on {token}" for token in failing_tokens)
         say(f"exit code {EXIT_FINDING} because of {options}: there is {' and '.join(severe_tokens)}")
-        if not {MISTYPED, DocumentOutcome.UNREADABLE}.issuperset(severe_tokens):
-            say("to accept it for a time, put it on the list of known problems: arkaudit known add --until YYYY-MM-DD")
+        if store_file is not None:
+            say(f"to accept it for a time: {command('known', 'add', '--store', store_file)} --until YYYY-MM-DD")
         sys.exit(EXIT_FINDING)
     if not is_whole:
         sys.exit(EXIT_UNFINISHED)
