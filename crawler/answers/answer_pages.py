@@ -347,7 +347,7 @@ def _labelled_values(page: Page, text: str) -> dict[str, str]:
     """Return the first value under a label, by the question (``who``, …): in lists, in tables, after colons."""
     values: dict[str, str] = {}
     for label, value in (*_labelled_pairs(page), *_colon_lines(text), *_values_after_labels(page)):
-        question = quirks().question_of(plain(label[: LABEL_CHARS + 1]).rstrip(_LABEL_END))
+        question = quirks().question_of(plain(label).rstrip(_LABEL_END))
         folded = " ".join(value.split())[:_VALUE_CHARS]
         if question and folded and (question == "commitment" or says_something(folded)):
             values.setdefault(question, folded)
