@@ -6,7 +6,8 @@ import logging
 import shlex
 import sys
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
@@ -14,7 +15,7 @@ import click
 
 from arkaudit.commands.options import FILE, flag, jobs_option, repeatable, store_file_option
 from arkaudit.features.fix.corrections import UNCERTAIN, WRITTEN, Correction, Kind
-from arkaudit.features.fix.files import fixed_files
+from arkaudit.features.fix.files import FixedFile, fixed_files
 from arkaudit.features.fix.patches import diff_of
 from arkaudit.features.fix.sources import Unfixable
 from arkaudit.features.fix.writing import reason_to_leave, reason_to_leave_tree, remove_parts, replace_file, work_tree
@@ -67,7 +68,6 @@ def fix(
     Exits with 3 if some files could not be corrected, and with 2 if none could.
     """
     from arkaudit.output import logs
-    from crawler.spiders.seeds import Seeds
 
     kinds = {Kind(token) for token in only} or {Kind.SPELLING}
     checked_kinds = kinds - {Kind.SPELLING}
@@ -80,6 +80,40 @@ def fix(
     if hosts and not checked_kinds:
         raise UserMistake("--host is for --only https and --only moved")
     logs.start_log(None, errors)
+    files = _files_to_correct(places, patch)
+    checks = None
+    if store_file is not None:
+        from arkaudit.features.fix.checks import checks_of
+        from crawler.model.registry import load_registry
+
+        checks = checks_of(store_file, load_registry(), hosts)
+    diffs = list[bytes]()
+    if is_applied:
+        remove_parts(files)
+        write = _in_place(force=force)
+    else:
+        write = (lambda file: diffs.append(diff_of(file))) if patch is not None else (lambda file: None)
+    total = FixTotal()
+    for file in fixed_files(files, kinds, jobs=jobs or core_count(), checks=checks):
+        if file.corrections and not file.problem:
+            file.problem = _problem_of_writing(file, write)
+        total.add(file)
+        _report(file)
+    if patch is not None:
+        rows.write_file(patch, b"".join(diffs))
+    if total.unread_names and len(total.unread_names) == len(files):
+        end_unread("nothing", total.unread_names)
+    say(total.message("corrected" if is_applied else f"corrected by {patch}" if patch is not None else "to correct"))
+    if total.file_count and not is_applied:
+        say(next_words(shlex.join(("git", "apply", str(patch))) if patch else command(*sys.argv[1:], "--apply")))
+    if total.problem_count:
+        sys.exit(EXIT_UNFINISHED if total.file_count else EXIT_MISTAKE)
+
+
+def _files_to_correct(places: Iterable[str], patch: Path | None) -> list[Path]:
+    """Return the distinct files at *places*; raise `UserMistake` for a URL, or for a *patch* that is one of the files."""
+    from crawler.spiders.seeds import Seeds
+
     seeds = Seeds.parse(places)
     if seeds.urls:
         raise UserMistake(f"only files can be corrected, not {seeds.urls[0]}")
@@ -88,82 +122,99 @@ def fix(
         rows.require_folder(patch)
         if patch.exists() and any(path.exists() and path.samefile(patch) for path in files):
             raise UserMistake(f"{patch} is one of the files to correct; choose another name for the patch")
-    checks = None
-    if store_file is not None:
-        from arkaudit.features.fix.checks import checks_of
-        from crawler.model.registry import load_registry
-
-        checks = checks_of(store_file, load_registry(), hosts)
-    if is_applied:
-        remove_parts(files)
-    # The state of each work tree before the first file in it is replaced.
-    cached_tree_reason = cache(reason_to_leave_tree)
-    counts_by_file, refusals = Counter[Path](), Counter[str]()
-    diffs, unread_files = list[bytes](), list[str]()
-    problem_count = 0
-    for file in fixed_files(files, kinds, jobs=jobs or core_count(), checks=checks):
-        if file.is_unread:
-            say(f"{file.path}: {file.problem}")
-            unread_files.append(str(file.path))
-            continue
-        try:
-            if file.corrections and not file.problem:
-                file.problem = reason_to_leave(file.path)
-                if is_applied and not force:
-                    file.problem = file.problem or cached_tree_reason(work_tree(file.path))
-            if file.corrections and not file.problem:
-                if is_applied:
-                    replace_file(file.path, file.old_bytes, file.new_bytes)
-                elif patch is not None:
-                    diffs.append(diff_of(file))
-        except (OSError, Unfixable) as problem:
-            file.problem = getattr(problem, "strerror", None) or str(problem)
-        if file.problem:
-            say(f"{file.path}: not corrected: {file.problem}", level=logging.WARNING)
-            problem_count += 1
-            continue
-        _list(
-            file.path, (*file.corrections, *(item for item in file.unwritten_corrections if item.refusal != UNCERTAIN))
-        )
-        counts_by_file[file.path] += len(file.corrections)
-        refusals.update(correction.refusal for correction in file.unwritten_corrections)
-    if patch is not None:
-        rows.write_file(patch, b"".join(diffs))
-    if unread_files and len(unread_files) == len(files):
-        end_unread("nothing", unread_files)
-    action = "corrected" if is_applied else f"corrected by {patch}" if patch is not None else "to correct"
-    file_count = sum(map(bool, counts_by_file.values()))
-    total_words = f"{count_noun(counts_by_file.total(), 'citation')} {action} in {count_noun(file_count, 'file')}"
-    say(_total(total_words if file_count else "nothing to correct", refusals, problem_count))
-    if file_count and not is_applied:
-        say(next_words(shlex.join(("git", "apply", str(patch))) if patch else command(*sys.argv[1:], "--apply")))
-    if problem_count:
-        sys.exit(EXIT_UNFINISHED if file_count else EXIT_MISTAKE)
+    return files
 
 
-def _list(path: Path, corrections: Iterable[Correction]) -> None:
-    """Print a line for each of the *corrections* of the file at *path* on standard output."""
-    for correction in corrections:
-        refusal = f"; not written: {correction.refusal}" if correction.refusal else ""
-        change = (
-            correction.as_written
-            if correction.correct == correction.as_written
-            else f"{correction.as_written} -> {correction.correct}"
-        )
-        line = f"{path}: {correction.location}: {change} ({', '.join(correction.kinds)}: {correction.reason}){refusal}"
-        rows.write(escape_invisible(line) + "\n", sys.stdout)
+def _in_place(*, force: bool) -> Callable[[FixedFile], None]:
+    """Return a function that replaces a file by its corrected form.
 
-
-def _total(action: str, refusals: Counter[str], problem_count: int) -> str:
-    """Return the line of totals; *refusals* counts corrections that are not written by their reason.
-
-    >>> _total("3 citations corrected in 2 files", Counter({"it is in code": 2}), 0)
-    '3 citations corrected in 2 files; 2 not written: it is in code (2)'
+    It raises `Unfixable` for a file in a git work tree with uncommitted changes, except with *force*.
     """
-    parts = [action]
-    if refusals:
-        reasons = (f"{refusal} ({count})" for refusal, count in refusals.most_common())
-        parts.append(f"{refusals.total()} not written: {', '.join(reasons)}")
-    if problem_count:
-        parts.append(f"{count_noun(problem_count, 'file')} not corrected")
-    return "; ".join(parts)
+    # The state of each work tree before the first file in it is replaced.
+    reason_of_tree = cache(reason_to_leave_tree)
+
+    def replace(file: FixedFile) -> None:
+        if not force and (reason := reason_of_tree(work_tree(file.path))):
+            raise Unfixable(reason)
+        replace_file(file.path, file.old_bytes, file.new_bytes)
+
+    return replace
+
+
+def _problem_of_writing(file: FixedFile, write: Callable[[FixedFile], None]) -> str:
+    """Write the corrections of *file* with *write*; return the reason if that is impossible, or an empty text."""
+    try:
+        if reason := reason_to_leave(file.path):
+            return reason
+        write(file)
+    except (OSError, Unfixable) as problem:
+        return getattr(problem, "strerror", None) or str(problem)
+    return ""
+
+
+# -- messages
+
+
+@dataclass(slots=True)
+class FixTotal:
+    """Counts of the files and corrections of a run."""
+
+    correction_count: int = 0
+    file_count: int = 0
+    """Number of files with corrections to write."""
+    problem_count: int = 0
+    """Number of files that could be read, but not corrected."""
+    refusals: Counter[str] = field(default_factory=Counter)
+    """Corrections that are not written, by their reason."""
+    unread_names: list[str] = field(default_factory=list)
+
+    def add(self, file: FixedFile) -> None:
+        """Count a file after its corrections were written."""
+        if file.is_unread:
+            self.unread_names.append(str(file.path))
+        elif file.problem:
+            self.problem_count += 1
+        else:
+            self.correction_count += len(file.corrections)
+            self.file_count += bool(file.corrections)
+            self.refusals.update(correction.refusal for correction in file.unwritten_corrections)
+
+    def message(self, action: str) -> str:
+        """Return the totals in one line; *action* is what happened to the citations.
+
+        >>> FixTotal(3, 2, refusals=Counter({"it is in code": 2})).message("corrected")
+        '3 citations corrected in 2 files; 2 not written: it is in code (2)'
+        """
+        parts = ["nothing to correct"]
+        if self.file_count:
+            citations, files = count_noun(self.correction_count, "citation"), count_noun(self.file_count, "file")
+            parts = [f"{citations} {action} in {files}"]
+        if self.refusals:
+            reasons = (f"{refusal} ({count})" for refusal, count in self.refusals.most_common())
+            parts.append(f"{self.refusals.total()} not written: {', '.join(reasons)}")
+        if self.problem_count:
+            parts.append(f"{count_noun(self.problem_count, 'file')} not corrected")
+        return "; ".join(parts)
+
+
+def _report(file: FixedFile) -> None:
+    """Print the problem of *file* on standard error or, without one, a line for each correction on standard output."""
+    if file.is_unread:
+        say(f"{file.path}: {file.problem}")
+        return
+    if file.problem:
+        say(f"{file.path}: not corrected: {file.problem}", level=logging.WARNING)
+        return
+    listed_corrections = (item for item in file.unwritten_corrections if item.refusal != UNCERTAIN)
+    for correction in (*file.corrections, *listed_corrections):
+        rows.write(escape_invisible(f"{file.path}: {_line(correction)}") + "\n", sys.stdout)
+
+
+def _line(correction: Correction) -> str:
+    """Return the place of a correction, the change, its kinds and its reason, and the refusal if it is not written."""
+    change, refusal = correction.as_written, ""
+    if correction.correct != correction.as_written:
+        change = f"{correction.as_written} -> {correction.correct}"
+    if correction.refusal:
+        refusal = f"; not written: {correction.refusal}"
+    return f"{correction.location}: {change} ({', '.join(correction.kinds)}: {correction.reason}){refusal}"
