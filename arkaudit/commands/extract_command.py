@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
 from datetime import UTC, datetime
 from functools import partial
@@ -81,10 +81,7 @@ def extract(
     """  # fmt: skip
     from arkaudit.audits.extracting import CountedDocument, ExtractTotal, documents, report_findings
     from arkaudit.output import logs
-    from arkaudit.output import output_rows as rows
     from crawler.spiders.seeds import Seeds
-    from extractors.documents import mention_rows
-    from extractors.mentions.rows import ALL_COLUMNS, MAIN_COLUMNS
     from reports.store.known_problems import NOTHING_KNOWN
 
     places = (*places, *listed_places(from_file))
@@ -99,7 +96,6 @@ def extract(
         raise UserMistake("--unique is a format of its own: give it without --format")
     if all_columns and form != "csv":
         raise UserMistake("--all-columns is for --format csv")
-    form = "unique" if unique else form or ("table" if sys.stdout.isatty() else "jsonl")
     seeds = Seeds.parse(path for path in places if path != "-")
     has_defaults = config_file is None and all(value in (None, ()) for value in options.values())
     config = None
@@ -109,8 +105,7 @@ def extract(
     else:
         config = config_of(config_file, {**options, "crawl.depth": 0})
     process_count = jobs or (config.jobs if config is not None else None) or core_count()
-    known_list = config.known_list if config is not None else NOTHING_KNOWN
-    total = ExtractTotal(known_list, datetime.now(UTC).date())
+    total = ExtractTotal(config.known_list if config is not None else NOTHING_KNOWN, datetime.now(UTC).date())
     with ExitStack() as stack:
         try:
             findings_file = stack.enter_context(findings.open("w", encoding="utf-8")) if findings else None
@@ -118,6 +113,7 @@ def extract(
             raise UserMistake(f"{findings} can't be written: {problem.strerror}") from None
 
         def rendered_documents(render: Callable[[Document], Any]) -> Iterator[Any]:
+            """Yield the result of *render* for the documents, after they were counted and their findings reported."""
             counting_render = partial(CountedDocument.from_document, render)
             for result in documents(
                 seeds, counting_render, standard_input="-" in places, jobs=process_count, config=config
@@ -127,22 +123,8 @@ def extract(
                 total.add(summary, result.value)
                 yield result.value.rendered
 
-        if form == "table":
-            from rich.console import Console
-
-            rows.print_mentions(chain.from_iterable(rendered_documents(mention_rows)), Console())
-        elif form == "csv":
-            columns = ALL_COLUMNS if all_columns else MAIN_COLUMNS
-            csv_lines = partial(rows.mention_csv_lines, columns=columns, is_terminal=sys.stdout.isatty())
-            rows.write(rows.csv_line(columns), sys.stdout)
-            rows.write_all(rendered_documents(csv_lines), sys.stdout)
-        elif form in ("unique", "none"):
-            arks = dict.fromkeys(chain.from_iterable(rendered_documents(rows.distinct_arks)))
-            rows.write_all((f"{ark}\n" for ark in (arks if unique else ())), sys.stdout)
-        else:
-            rows.write_all(
-                rendered_documents(partial(rows.mention_lines, is_utf8=rows.is_utf8(sys.stdout))), sys.stdout
-            )
+        default_form = "table" if sys.stdout.isatty() else "jsonl"
+        _print_mentions("unique" if unique else form or default_form, rendered_documents, all_columns=all_columns)
     if not total.read_count:
         end_unread("nothing", total.unread_names)
     is_failing = MISTYPED in fail_on
@@ -156,3 +138,31 @@ def extract(
         hint_after_extract(places, config_file) if total.citation_count else None,
     )
     exit_on(fail_on, total.tokens)
+
+
+def _print_mentions(
+    form: str, rendered_documents: Callable[[Callable[[Document], Any]], Iterable[Any]], *, all_columns: bool
+) -> None:
+    """Print the mentions of documents as *form*: ``table``, ``csv``, ``jsonl``, ``unique`` (distinct ARKs) or ``none``.
+
+    *rendered_documents* returns the result of a function for each document.
+    """
+    from arkaudit.output import output_rows as rows
+    from extractors.documents import mention_rows
+    from extractors.mentions.rows import ALL_COLUMNS, MAIN_COLUMNS
+
+    if form == "table":
+        from rich.console import Console
+
+        rows.print_mentions(chain.from_iterable(rendered_documents(mention_rows)), Console())
+    elif form == "csv":
+        columns = ALL_COLUMNS if all_columns else MAIN_COLUMNS
+        csv_lines = partial(rows.mention_csv_lines, columns=columns, is_terminal=sys.stdout.isatty())
+        rows.write(rows.csv_line(columns), sys.stdout)
+        rows.write_all(rendered_documents(csv_lines), sys.stdout)
+    elif form == "jsonl":
+        json_lines = partial(rows.mention_lines, is_utf8=rows.is_utf8(sys.stdout))
+        rows.write_all(rendered_documents(json_lines), sys.stdout)
+    else:
+        arks = dict.fromkeys(chain.from_iterable(rendered_documents(rows.distinct_arks)))
+        rows.write_all((f"{ark}\n" for ark in arks if form == "unique"), sys.stdout)
