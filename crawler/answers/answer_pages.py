@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
-from itertools import islice, takewhile
+from itertools import chain, islice, takewhile
 from typing import Any
 from urllib.parse import quote
 
@@ -25,7 +25,7 @@ from crawler.answers.own_part import (
     parse_page,
     remove,
 )
-from crawler.answers.quirks import LABEL_CHARS, is_absent_path, is_visitor_counter, plain, quirks
+from crawler.answers.quirks import LABEL_CHARS, is_absent_path, is_search, is_visitor_counter, plain, quirks
 from crawler.answers.structured import from_json, kernel, plain_key, record_of
 from crawler.answers.withdrawals import ARK_OR_URL
 from crawler.model.observations import MOST_ARKS, PageFacts
@@ -64,6 +64,10 @@ _LABEL_WORDS = 4
 _SIGN_ON_FIELDS = ("SAMLRequest", "wresult", "wctx")
 #: Elements that show something besides words, or that wait for a person.
 _CONTENT_ELEMENTS = ("form", "iframe", "frame", "frameset", "object", "embed", "video", "canvas")
+#: Elements that may show an object.
+_SHOWN_ELEMENTS = tuple({*MEDIA} - {"form", "svg"})
+#: A scheme of addresses that lead to no page: of mail, telephones and scripts.
+_OTHER_SCHEME = re.compile(r"(?:mailto|tel|javascript):", re.IGNORECASE)
 _VIEWERS = ("iframe", "frame", "embed", "object")
 _CELLS = ("th", "td")
 _FIELDS = ("input", "select", "textarea")
@@ -114,8 +118,9 @@ def read_page(markup: bytes, charset: str | None) -> tuple[str | None, str, Page
     is_described = not kernel_values.keys() <= {"where"}
     has_empty_fields = not is_described and _has_empty_fields(page)
     signs_on = any(field.get("name", "").endswith(_SIGN_ON_FIELDS) for field in page("input"))
+    has_preview = page.find("meta", property="og:image") is not None
     has_only_site_parts = not runs_scripts and is_all_of_site(page)
-    own_text, headings = own_part(page)
+    own_text, headings, own_elements = own_part(page)
     if letters_in(own_text) <= FEW_LETTERS:
         refresh = refresh or _script_target(scripts)
     is_bare = not is_described and page.find(MEDIA) is None
@@ -135,6 +140,7 @@ def read_page(markup: bytes, charset: str | None) -> tuple[str | None, str, Page
         runs_scripts=runs_scripts,
         signs_on=signs_on,
         is_unfilled=is_unfilled or has_only_site_parts,
+        is_only_text=not has_preview and _is_only_text(own_elements, in_scripts),
         headings=headings,
         kernel_values=kernel_values,
     )
@@ -152,6 +158,26 @@ def _references(page: Page) -> Iterator[str]:
                 reference = (address["address"] if address else value.strip())[:_VALUE_CHARS]
                 # The query or the fragment of a viewer names what it shows.
                 yield quote(reference) if tag.name in _VIEWERS else reference
+
+
+def _is_only_text(own_elements: Iterable[Page], in_scripts: Iterable[str]) -> bool:
+    """Return True if the own part of a page has no media, and if all addresses there and in its scripts are of no object."""
+    bodies = [element.body or element for element in own_elements]
+    if any(body.find(_SHOWN_ELEMENTS) is not None for body in bodies):
+        return False
+    return all(map(_is_of_no_object, chain(in_scripts, *map(_references, bodies))))
+
+
+def _is_of_no_object(address: str) -> bool:
+    """Return True for an address of mail, of a home page, of a search, or of a host that counts visitors."""
+    is_other_scheme = _OTHER_SCHEME.match(address) is not None
+    return (
+        not address.strip("#")
+        or is_other_scheme
+        or _is_home(address)
+        or is_search(address)
+        or is_visitor_counter(address)
+    )
 
 
 def _script_target(scripts: Iterable[str]) -> str | None:
@@ -197,7 +223,7 @@ def redirect_in_page(markup: bytes, charset: str | None, header: str = "") -> st
     if target is None or page.find(_CONTENT_ELEMENTS) is not None:
         return None
     title = _title(page) or ""
-    text, headings = own_part(page)
+    text, headings, _ = own_part(page)
     if quirks().challenge_in_page(str(markup, "utf-8", "replace"), title, text):
         return None
     if text:
@@ -227,7 +253,7 @@ def _without_hidden_parts(markup: bytes, charset: str | None) -> tuple[str, str]
     remove([tag for tag in page(True) if _is_closed(tag) or is_hidden(tag) or _is_filled_in(tag)])
     source = str(page)
     remove(page.find_all(WITHOUT_TEXT))
-    return source, own_part(page)[0]
+    return source, own_part(page).text
 
 
 def _is_script(tag: Page) -> bool:

@@ -220,6 +220,18 @@ class PageWords:
         """Return True if *own_text*, the text or a part of it, has more than the title and a few words."""
         return sum(map(str.isalpha, self._text_beside_title(own_text))) > _FEW_WORDS_LETTERS
 
+    def message(self, own_text: str) -> str | None:
+        """Return the words of *own_text*, the text or a part of it, beside the title, if they are a message, or None.
+
+        A message has few words, and no table. It has no number either, such as the year or shelf mark of a record, unless
+        it speaks of "this" object.
+        """
+        words = " ".join(self._text_beside_title(own_text).split()).strip(" |")
+        if not self.is_one_message or "|" in words or sum(map(str.isalpha, words)) <= _FEW_LETTERS:
+            return None
+        has_number = any(map(str.isdigit, words)) and quirks().this_object.this_object.search(words) is None
+        return None if has_number else words
+
     def _text_beside_title(self, own_text: str) -> str:
         rest = plain(_COPYRIGHT.sub(" ", ARK_OR_URL.sub(" ", own_text))).replace(" 404 ", " ")
         for part in (self.title, *self.title_parts):

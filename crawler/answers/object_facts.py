@@ -223,6 +223,20 @@ class ObjectFacts:
         return words.known_phrase or quirks().tombstone.first_in(plain(". ".join((words.title, *words.headings))))
 
     @property
+    def only_message(self) -> str | None:
+        """The words of a page that has nothing else: no number, labelled value, media or link; or None."""
+        answer = self.answer
+        is_bare = answer.facts.is_only_text and self._is_undescribed and not answer.is_left_to_scripts
+        return answer.words.message(self.own_words) if is_bare and not answer.is_site else None
+
+    @property
+    def reason_in_message(self) -> str | None:
+        """The words by which a page that has nothing else says why "this" object is withdrawn or restricted, or None."""
+        if self.only_message is None or not self._speaks_of_object:
+            return None
+        return self.answer.words.reason_of_refusal(self._control_words)
+
+    @property
     def guessed_withdrawal(self) -> str | None:
         """The words of a possible withdrawal on a short page without any description, or None."""
         return self.answer.words.guessed_withdrawal(self.own_words) if self._is_undescribed else None
@@ -373,7 +387,7 @@ class ObjectFacts:
                 continue
             if self._is_standard(words) or self._is_retraction(words):
                 continue
-            if describes and words in plain(answer.facts.kernel_values.get("what", "")):
+            if describes and words in plain(answer.facts.kernel_values.get("what", answer.title or "")):
                 continue  # the title of the object
             if withdrawal.names_object:
                 return words

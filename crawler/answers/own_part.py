@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from io import BytesIO
 from itertools import islice
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from bs4 import BeautifulSoup
 from bs4.builder._lxml import LXMLTreeBuilder
@@ -132,13 +132,22 @@ def folded_text(tag: Page) -> str:
     return " ".join(tag.get_text(" ").split())
 
 
-def own_part(page: Page) -> tuple[str, tuple[str, ...]]:
-    """Return the readable text of a page, without the site's parts and the title, and its first headings.
+class OwnPart(NamedTuple):
+    """The part of a page that is not its site's."""
 
-    The site's parts are removed from *page*.
+    text: str
+    """The readable text without the title."""
+    headings: tuple[str, ...]
+    """The first headings."""
+    elements: Sequence[Page]
+    """The elements with the text, their contents without the site's parts."""
+
+
+def own_part(page: Page) -> OwnPart:
+    """Return the part of *page* that is not its site's; the site's parts are removed from *page*.
 
     >>> markup = b"<nav>Home Maps</nav><main><h1>A map</h1><p>Ink on paper</main><footer>Our address</footer>"
-    >>> own_part(parse_page(markup, None))
+    >>> own_part(parse_page(markup, None))[:2]
     ('A map Ink on paper', ('A map',))
     """
     remove(page("title"))
@@ -161,12 +170,11 @@ def own_part(page: Page) -> tuple[str, tuple[str, ...]]:
         text = " ".join(filter(None, (*picture_texts, text)))
     if not _LETTER.search(text):
         # A short hidden part is a message for later, such as "Item not found". A long one may be shown by a script.
-        readable_parts = (tag for tag in removed if letters_in(tag.get_text()) > _MESSAGE_LETTERS or not is_hidden(tag))
-        return " ".join(filter(None, map(folded_text, (page, *readable_parts)))), ()
+        parts = [page, *(tag for tag in removed if letters_in(tag.get_text()) > _MESSAGE_LETTERS or not is_hidden(tag))]
+        return OwnPart(" ".join(filter(None, map(folded_text, parts))), (), parts)
     heading_elements = (tag for part in parts for tag in (part, *part.find_all(_HEADINGS)) if tag.name in _HEADINGS)
-    return text, tuple(
-        filter(None, (folded_text(tag)[:HEADING_CHARS] for tag in islice(heading_elements, MOST_HEADINGS)))
-    )
+    headings = (folded_text(tag)[:HEADING_CHARS] for tag in islice(heading_elements, MOST_HEADINGS))
+    return OwnPart(text, tuple(filter(None, headings)), parts)
 
 
 def _remove_site_parts(page: Page) -> list[Page]:

@@ -735,7 +735,7 @@ def is_sent_away(urls: Sequence[str], name: str) -> bool:
     root_pattern, path = quirks().address.root_path, last_url.path.rstrip("/")
     is_search_form = any(part.end() == len(path) for part in quirks().address.search_path.finditer(path))
     is_general = is_search_form or root_pattern.match(last_url.path) is not None
-    may_name_object = "=" in last_url.query or any(map(str.isdigit, last_url.query))
+    may_name_object = bool(parse_qsl(last_url.query)) or any(map(str.isdigit, last_url.query))
     if not is_general or may_name_object or last_url.fragment or name in unquote(last_url.path):
         return False
     return any(parts.hostname == last_url.hostname and not root_pattern.match(parts.path) for parts in previous_urls)

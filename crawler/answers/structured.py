@@ -541,7 +541,7 @@ def _named_values(root: Any) -> Iterator[tuple[str, str]]:
             field = f"{element.getparent().get('tag', '')}{element.get('code', '')}"
             yield vocabulary("marc").get(field, ""), _text_of(element).rstrip(" /:;,")
         elif namespace in vocabulary("libraries") and (
-            namespace != _TEI or any(element.iterancestors(f"{{{_TEI}}}teiHeader"))
+            namespace != _TEI or next(element.iterancestors(f"{{{_TEI}}}teiHeader"), None) is not None
         ):
             yield vocabulary("libraries")[namespace].get(name, ""), _text_of(element)
 

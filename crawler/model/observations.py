@@ -274,6 +274,8 @@ class PageFacts:
     """True if the page is a form that continues to a single sign-on without a click."""
     is_unfilled: bool = False
     """True if the page has nothing but the site's parts, or labels for an author, a title or a date without values."""
+    is_only_text: bool = False
+    """True if the page's own part has nothing to see, to hear or to follow: no media, and only links to home or search."""
     headings: tuple[str, ...] = ()
     """The first headings of the page's own part."""
     kernel_values: Mapping[str, str] = field(default_factory=dict)

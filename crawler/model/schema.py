@@ -296,8 +296,8 @@ observation = Table(
     required(
         "facts",
         JSON,
-        # arks and their places, canonical, refresh, challenge, asks_password, runs_scripts, signs_on, is_unfilled, headings,
-        # kernel_values
+        # arks and their places, canonical, refresh, challenge, asks_password, runs_scripts, signs_on, is_unfilled,
+        # is_only_text, headings, kernel_values
         "facts in the page, for the rules of verdicts",
         "mapping",
     ),

@@ -250,7 +250,10 @@ _SPECIAL_PAGE_RULES = (
     *_resolution_rules(
         "the answer is a log-in page, and the control gets no success",
         lambda facts: facts.answer.asks_to_log_in and facts.is_refused_for_control,
-        lambda facts: "the answer is a log-in page; a name that can't exist is refused",
+        lambda facts: [
+            "the answer is a log-in page, and a challenge before a protected object is access",
+            *_grounds(facts),
+        ],
     ),
     _success(
         "the answer is a log-in page",
@@ -272,15 +275,17 @@ _SPECIAL_PAGE_RULES = (
         "2023, 5.1",
     ),
     _success(
-        "the page is a tombstone by its address or title, or is not shown in our region; the control gets another reply",
+        "the page is a tombstone by its address or title, is not shown in our region, or has only a message why this object "
+        "is not available; the control gets another reply",
         lambda facts: (
-            facts.reply not in _REPLIES_FOR_ANY_NAME and (facts.tombstone is not None or facts.regional is not None)
+            facts.reply not in _REPLIES_FOR_ANY_NAME
+            and (facts.tombstone or facts.regional or facts.reason_in_message) is not None
         ),
         ObjectOutcome.EXPLAINED,
         lambda facts: (
             f"the page has the form of a tombstone: {facts.tombstone!r}"
             if facts.tombstone
-            else f"the page explains why the object is not available: {facts.regional!r}"
+            else f"the page explains why the object is not available: {facts.regional or facts.reason_in_message!r}"
         ),
         "2023, 5.1",
     ),
@@ -341,6 +346,12 @@ _DOUBTFUL_PAGE_RULES = (
             f"the page says {facts.notice_among_described!r}, and does not describe an object",
             f"the host describes other objects ({', '.join(facts.described_arks)})",
         ],
+    ),
+    _success(
+        "the page has nothing but a message beside its title: no labelled value, media, or link to an object",
+        lambda facts: facts.only_message is not None,
+        ObjectOutcome.UNDETERMINED,
+        lambda facts: [*_grounds(facts), f"the page shows nothing but the words {facts.only_message!r}"],
     ),
 )
 _WORTH_RULES = (

@@ -157,7 +157,7 @@ def test_parts_of_one_object_are_not_several_described_objects() -> None:
         "x5": record,
         "x5/f1": record,
         "x5/f2": record,
-        "x7": "<title>Haven</title><p>Dit blad is niet langer hier.",
+        "x7": "<title>Haven</title><img src=/7.jpg><p>Dit blad is niet langer hier.",
     }
     seen = [
         landing_hop(f"ark:12x45/{name}", f"https://land.example/{name}", type="text/html", body=page)
@@ -170,7 +170,7 @@ def test_parts_of_one_object_are_not_several_described_objects() -> None:
 
 def test_page_without_description_among_described_pages_proves_nothing() -> None:
     record = "<title>{0}</title><h1>{0}</h1><dl><dt>Creator<dd>Rossi<dt>Date<dd>1784</dl>"
-    bare = "<title>Haven</title><h1>{0}</h1><p>Dit object maakt niet langer deel uit van de collectie."
+    bare = "<title>Haven</title><h1>{0}</h1><img src=/7.jpg><p>Dit object maakt niet langer deel uit van de collectie."
     hosts = {"x": (record, record, bare), "y": (record, bare)}
     seen = []
     for host, pages in hosts.items():
@@ -292,7 +292,7 @@ def test_verdicts_on_another_basis_are_judged_again(tmp_path: Path) -> None:
 
 
 def test_two_arks_of_one_address_are_no_copies_with_an_inflection() -> None:
-    page = {"type": "text/html", "body": "<title>Fire order</title><p>Broadsheet."}
+    page = {"type": "text/html", "body": "<title>Fire order</title><img src=/7.jpg><p>Broadsheet."}
     address = "https://land.example/item/7"
     seen = [landing_hop(ark, address, **page) for ark in ("ark:12x45/x5", "ark:12x46/x5")]
     asked = ["https://r.example/ark:12x45/x5?info", f"{address}?info"]
