@@ -13,7 +13,7 @@ from functools import cached_property
 
 from crawler.answers.answer import are_incomparable
 from crawler.answers.claims import declares
-from crawler.answers.facts import AnswerFacts, AnswersByQuestion
+from crawler.answers.facts import DESCRIBING, AnswerFacts, AnswersByQuestion
 from crawler.answers.likeness import (
     differs_at_random,
     has_nothing_of_its_own,
@@ -375,6 +375,8 @@ class ObjectFacts:
         answer, text = self.answer, self.own_words
         is_long, describes = len(text) >= NOTICE_CHARS, answer.is_record or answer.tells_of_object
         withdrawals = tuple(answer.words.withdrawals(text, answer.ark.name, self._control_words))
+        values = answer.facts.kernel_values
+        title_of_object = plain(values.get("what", answer.title or "")) if values.keys() & set(DESCRIBING) else ""
         is_repeated = {"title", "text"} <= {withdrawal.part for withdrawal in withdrawals if not withdrawal.is_bare}
         for withdrawal in withdrawals:
             words = withdrawal.words
@@ -382,8 +384,8 @@ class ObjectFacts:
                 continue
             if self._is_standard(words) or self._is_retraction(words):
                 continue
-            if describes and words in plain(answer.facts.kernel_values.get("what", answer.title or "")):
-                continue  # the title of the object
+            if words in title_of_object:
+                continue
             if withdrawal.names_object:
                 return words
             is_first = withdrawal.part in ("title", "heading")
