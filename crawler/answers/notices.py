@@ -223,14 +223,18 @@ class PageWords:
     def message(self, own_text: str) -> str | None:
         """Return the words of *own_text*, the text or a part of it, beside the title, if they are a message, or None.
 
-        A message has few words, and no table. It has no number either, such as the year or shelf mark of a record, unless
-        it speaks of "this" object.
+        A message is short, has no table, and has a known phrase, or speaks of a page, of "this" object, or of a request.
+        Neither it nor the title has a number, such as the year or shelf mark of a record, unless it speaks of "this" object.
         """
-        words = " ".join(self._text_beside_title(own_text).split()).strip(" |")
-        if not self.is_one_message or "|" in words or sum(map(str.isalpha, words)) <= _FEW_LETTERS:
+        words, vocabulary = " ".join(self._text_beside_title(own_text).split()).strip(" |"), quirks().this_object
+        if not self.is_one_message or not words or "|" in words:
             return None
-        has_number = any(map(str.isdigit, words)) and quirks().this_object.this_object.search(words) is None
-        return None if has_number else words
+        if vocabulary.this_object.search(words):
+            return words
+        is_about_request = vocabulary.page.is_in_plain(words) or vocabulary.requested.is_in_plain(words)
+        numbered_text = words + ARK_OR_URL.sub(" ", self.title).replace("404", " ")
+        is_message = is_about_request or self.known_phrase is not None
+        return words if is_message and not any(map(str.isdigit, numbered_text)) else None
 
     def _text_beside_title(self, own_text: str) -> str:
         rest = plain(_COPYRIGHT.sub(" ", ARK_OR_URL.sub(" ", own_text))).replace(" 404 ", " ")
