@@ -24,7 +24,7 @@ from crawler.model.schema import (
     verdict,
 )
 from extractors.model.ark import Ark
-from reports.store.frames import read_store
+from reports.store.store_reading import read_store
 
 #: The characters of a spark line, by family: a block, and ASCII for terminals without blocks.
 SPARKS = {

@@ -19,7 +19,7 @@ from crawler.store.pruning import prune
 from crawler.store.store import Store
 from extractors.model.files import is_file
 from reports.languages.display import count_noun, escape_invisible
-from reports.store.frames import read_store
+from reports.store.store_reading import read_store
 
 #: Limit on SQLite's lines about damage.
 _MOST_LINES = 20

@@ -89,8 +89,6 @@ from reports.store.selections import (
 from reports.store.store_reading import read_store
 from reports.store.typed_columns import frame_of
 
-__all__ = ["Frames", "load_frames", "read_store"]
-
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Frames:

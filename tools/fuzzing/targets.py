@@ -45,8 +45,8 @@ from extractors.find import find_arks
 from extractors.model.ark import Ark
 from extractors.model.errors import UserMistake
 from extractors.model.formats import FORMATS, parse_content_type
-from reports.store.frames import read_store
 from reports.store.known_problems import read_known
+from reports.store.store_reading import read_store
 
 #: File names that select the readers; the first byte of an input chooses one.
 NAMES = (*(f"a{declared.suffixes.split()[0]}" for declared in FORMATS.values()), "a.tsv", "")

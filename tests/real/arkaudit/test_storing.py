@@ -9,7 +9,7 @@ import pytest
 
 from arkaudit.upkeep.stores import problems
 from crawler.store.store import Store
-from reports.store.frames import read_store
+from reports.store.store_reading import read_store
 from tests.real.loopback import run_command
 from tests.unit.crawler.test_history import GUIDE, ONE, OTHER, audit, derived_rows
 from tests.vectors import vectors

@@ -17,7 +17,8 @@ from crawler.store import StoreDamaged
 from crawler.store.database import unreadable_rows
 from crawler.store.files import damage_in
 from crawler.store.store import Store
-from reports.store.frames import load_frames, read_store
+from reports.store.frames import load_frames
+from reports.store.store_reading import read_store
 from tests.real.loopback import ON_LOOPBACK, RawServer, reply, run_command
 from tests.real.read_only import read_only
 from tests.vectors import rows, vectors

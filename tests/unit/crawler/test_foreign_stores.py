@@ -12,7 +12,8 @@ import pytest
 from crawler.store import StoreDamaged, StoreUnopenable
 from crawler.store.files import real_path
 from crawler.store.store import Store
-from reports.store.frames import load_frames, read_store
+from reports.store.frames import load_frames
+from reports.store.store_reading import read_store
 from tests.vectors import rows
 
 AT = "2026-11-21T00:00:00.000+00:00"
