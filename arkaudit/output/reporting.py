@@ -31,14 +31,13 @@ from reports.remediation.targets import targets_text
 from reports.store.frames import Frames, load_frames, unread_documents
 from reports.store.inventory import read_inventory
 from reports.store.known_problems import UNREADABLE, KnownProblems
-from reports.tables import overviews
 from reports.tables.ark_statuses import FAMILY_COLUMNS, ark_statuses
 from reports.tables.changes import PROBLEMS, events_to_report, of_family
 from reports.tables.definitions import rows_of
 from reports.tables.failing import former_causes
 from reports.tables.filters import Choice, select_part
 from reports.tables.known import without_known
-from reports.tables.report_tables import Report
+from reports.tables.report_tables import DEFINITIONS, Report
 from reports.tables.summary import Summary
 from reports.tables.targets import moved_targets
 
@@ -212,7 +211,7 @@ def main_table(frames: Frames, language: Language = ENGLISH) -> Table:
     """Return the table of the largest NAANs: numbers of ARKs by family, and the share of judged ARKs that work."""
     family_headings = dict(zip(FAMILY_COLUMNS.values(), map(language.gettext, HEADINGS.values()), strict=True))
     headings = {"arks": "ARKs", **family_headings, "share_works": language.gettext("share")}
-    return naan_table(overviews.NAANS.table(frames), headings, MOST_NAANS, language)
+    return naan_table(DEFINITIONS["naans"].table(frames), headings, MOST_NAANS, language)
 
 
 def naan_table(naans: pd.DataFrame, headings: Mapping[str, str], row_limit: int, language: Language) -> Table:
@@ -226,7 +225,7 @@ def naan_table(naans: pd.DataFrame, headings: Mapping[str, str], row_limit: int,
     table.add_column(language.gettext("organization"))
     for heading in headings.values():
         table.add_column(heading, justify="right", no_wrap=True)
-    column_types = {column.name: column.type for column in overviews.NAANS.columns}
+    column_types = {column.name: column.type for column in DEFINITIONS["naans"].columns}
     for naan, organization, *numbers in rows_of(naans.head(row_limit)[["naan", "organization", *headings]]):
         name_cells = (
             Text(escape_invisible(text or ""), no_wrap=True, overflow="ellipsis") for text in (naan, organization)

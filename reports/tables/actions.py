@@ -14,17 +14,7 @@ from reports.languages.display import escape_invisible
 from reports.remediation.causes import ADVICE, Fault, grade
 from reports.store.frames import Frames
 from reports.tables.ark_statuses import archived_copies
-from reports.tables.definitions import (
-    PAIR,
-    bases_of,
-    in_order,
-    map_distinct,
-    map_parsed,
-    records_of,
-    rows_of,
-    table_definition,
-    tally,
-)
+from reports.tables.definitions import PAIR, bases_of, in_order, map_distinct, map_parsed, records_of, rows_of, tally
 from reports.tables.failing import diagnosed_failures
 from reports.tables.known import with_known
 
@@ -137,8 +127,3 @@ def contacts(frames: Frames) -> Mapping[str, tuple[str, str]]:
         for naan, organization, contact in rows_of(frames.registered[["naan", "organization", "contact"]])
         if organization
     }
-
-
-CAUSES = table_definition("causes", causes)
-
-FAILURES = table_definition("failures", failures)

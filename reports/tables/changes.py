@@ -8,7 +8,7 @@ from crawler.history.ark_status import ArkState, EventKind
 from crawler.model.observations import Family
 from reports.store.frames import Frames
 from reports.tables.ark_statuses import ark_statuses, families, is_among
-from reports.tables.definitions import PAIR, table_definition
+from reports.tables.definitions import PAIR
 from reports.tables.failing import diagnosed_failures
 from reports.tables.known import known_pairs, without_known
 from reports.tables.wording import CHANGE_NAMES
@@ -77,6 +77,3 @@ def of_family(frames: Frames, *wanted_families: Family) -> pd.DataFrame:
     statuses = ark_statuses(frames)
     ark_ids = statuses.loc[statuses["family"].isin(wanted_families), "ark_id"]
     return frames.verdicts.loc[frames.verdicts["ark_id"].isin(ark_ids), [*PAIR, "ark", "naan", "object"]]
-
-
-CHANGES = table_definition("changes", changes)

@@ -10,7 +10,6 @@ import pandas as pd
 from extractors.model.ark import Ark
 from reports.store.frames import Frames
 from reports.tables.ark_statuses import ark_states, ark_statuses, citation_counts, with_counts
-from reports.tables.definitions import table_definition
 
 #: The finding for an ARK under a NAAN of the inventory that the inventory does not list.
 EXTRA = "extra"
@@ -57,6 +56,3 @@ def inventory_measures(frames: Frames) -> Iterator[tuple[str, int, str]]:
     yield "inventory", listed_arks.nunique(), "ARKs of the inventory that the run was compared with."
     for finding, note in FINDINGS.items():
         yield f"inventory: {finding}", table.loc[table["finding"].eq(finding), "ark"].nunique(), note
-
-
-INVENTORY = table_definition("inventory", inventory)

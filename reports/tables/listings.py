@@ -26,15 +26,7 @@ from reports.tables.ark_statuses import (
     judged_mentions,
     last_answers,
 )
-from reports.tables.definitions import (
-    PAIR,
-    first_commitment_field,
-    in_order,
-    map_parsed,
-    rows_of,
-    table_definition,
-    tally,
-)
+from reports.tables.definitions import PAIR, first_commitment_field, in_order, map_parsed, rows_of, tally
 from reports.tables.known import known_pairs
 from reports.tables.wording import naan_policy_words
 
@@ -74,9 +66,6 @@ def example_sign(texts: Iterable[str | None]) -> str | None:
     """
     signs = (_EXAMPLE_SIGN.search(text) for text in texts if isinstance(text, str))
     return next((sign[0].lower() for sign in signs if sign), None)
-
-
-REPAIRS = table_definition("repairs", repairs)
 
 
 #: Number of referring pages named for an ARK.
@@ -166,8 +155,3 @@ def check_characters(frames: Frames) -> pd.DataFrame:
         suggestion_texts[normal_form] = JOINT.join(str(proposal.ark) for proposal in proposals)
     rows = named_arks[["ark_id"]].assign(check=list(checks.values()), suggestions=list(suggestion_texts.values()))
     return rows.astype({"check": "str", "suggestions": "str"})
-
-
-ARKS = table_definition("arks", arks)
-
-CITATIONS = table_definition("citations", citations)

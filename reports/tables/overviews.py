@@ -30,7 +30,7 @@ from reports.tables.ark_statuses import (
     judged_mentions,
     with_counts,
 )
-from reports.tables.definitions import PAIR, hosts_of, map_parsed, table_definition, tally
+from reports.tables.definitions import PAIR, hosts_of, map_parsed, tally
 from reports.tables.wording import naan_policy_words
 
 #: Ends of chains whose last request was not sent.
@@ -134,13 +134,6 @@ def _mean_redirects(host_rows: pd.DataFrame, rows: pd.DataFrame, urls: pd.Series
     return host_rows["host"].map(means.round(2))
 
 
-NAANS = table_definition("naans", naans)
-
-RESOLVERS = table_definition("resolvers", resolvers)
-
-DOCUMENTS = table_definition("documents", documents)
-
-
 #: The purpose of a question; all other questions test resolvers.
 _PURPOSES = {
     Question.OBJECT.value: "objects",
@@ -220,6 +213,3 @@ def _blocked_arks(frames: Frames) -> pd.DataFrame:
 
 #: The part of a verdict's evidence that names a challenge page.
 _CHECK = r"(a robot check: [^;]+)"
-
-
-HOSTS = table_definition("hosts", hosts)

@@ -19,7 +19,7 @@ from reports.languages import ENGLISH
 from reports.languages.templates import macros
 from reports.store.frames import Frames, Timeline
 from reports.tables.ark_statuses import BEST_STATE, families
-from reports.tables.definitions import map_distinct, records_of, side_by_side, table_definition
+from reports.tables.definitions import map_distinct, records_of, side_by_side
 
 # The Kaplan-Meier estimator of survival, for subjects that were observed for different times.
 
@@ -252,11 +252,3 @@ def persistence(frames: Frames) -> pd.DataFrame:
 
 def _share(part: pd.Series, whole: pd.Series) -> pd.Series:
     return (part / whole).where(whole > 0)
-
-
-# -- definitions
-
-
-SURVIVAL = table_definition("survival", survival)
-
-PERSISTENCE = table_definition("persistence", persistence)

@@ -1,4 +1,4 @@
-"""Every table of a report, in its order. Each is defined next to the function that computes it."""
+"""Every table of a report, in its order."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from reports.store.frames import Frames, load_frames
 from reports.store.inventory import read_inventory
 from reports.store.known_problems import read_known
 from reports.tables import actions, changes, inventory, listings, overviews, persistence, services, summary
+from reports.tables.definitions import table_definition
 from reports.tables.failing import former_causes
 from reports.tables.filters import Choice
 from reports.tables.summary import Summary, summarize
@@ -48,24 +49,26 @@ class Tables(Mapping[str, pd.DataFrame]):
         self._computed.pop(name, None)
 
 
-TABLES = (
-    summary.SUMMARY,
-    changes.CHANGES,
-    actions.CAUSES,
-    inventory.INVENTORY,
-    services.SERVICES,
-    overviews.NAANS,
-    overviews.RESOLVERS,
-    overviews.DOCUMENTS,
-    listings.REPAIRS,
-    overviews.HOSTS,
-    actions.FAILURES,
-    listings.ARKS,
-    listings.CITATIONS,
-    persistence.SURVIVAL,
-    persistence.PERSISTENCE,
-)
-DEFINITIONS = {table.name: table for table in TABLES}
+#: The functions that compute the tables, by name, in the order of a report.
+_FUNCTIONS = {
+    "summary": summary.summary,
+    "changes": changes.changes,
+    "causes": actions.causes,
+    "inventory": inventory.inventory,
+    "services": services.services,
+    "naans": overviews.naans,
+    "resolvers": overviews.resolvers,
+    "documents": overviews.documents,
+    "repairs": listings.repairs,
+    "hosts": overviews.hosts,
+    "failures": actions.failures,
+    "arks": listings.arks,
+    "citations": listings.citations,
+    "survival": persistence.survival,
+    "persistence": persistence.persistence,
+}
+DEFINITIONS = {name: table_definition(name, function) for name, function in _FUNCTIONS.items()}
+TABLES = tuple(DEFINITIONS.values())
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -9,7 +9,6 @@ from reports.languages import VOCABULARY
 from reports.store.frames import Frames
 from reports.store.run_queries import WORKING
 from reports.tables.ark_statuses import ark_statuses, share
-from reports.tables.definitions import table_definition
 from reports.tables.wording import COMMITMENT_MEANINGS, METADATA_MEANINGS, OBJECT_MEANINGS
 
 #: The meaning of each level; "unknown" if the object could not be checked today.
@@ -48,6 +47,3 @@ def _levels(frames: Frames) -> pd.DataFrame:
     table = pd.DataFrame(LEVELS.items(), columns=["outcome", "meaning"])
     table = table.assign(service="level", arks=[int(levels.eq(name).sum()) for name in table["outcome"]])
     return table.assign(share=share(table["arks"], pd.Series(len(levels), index=table.index)))
-
-
-SERVICES = table_definition("services", services)

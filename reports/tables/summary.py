@@ -23,7 +23,7 @@ from reports.remediation.causes import Grade
 from reports.store.frames import Frames
 from reports.tables.ark_statuses import ark_states, ark_statuses, families, judged_mentions
 from reports.tables.changes import FAILING
-from reports.tables.definitions import DECLARED, records_of, rows_of, table_definition
+from reports.tables.definitions import DECLARED, records_of, rows_of
 from reports.tables.inventory import inventory_measures
 from reports.tables.overviews import HELD_BACK
 from reports.tables.wording import FAMILY_COUNTS, FAMILY_MEANINGS, OBJECT_MEANINGS, STATE_MEANINGS
@@ -185,9 +185,6 @@ def _measures_by(subject: str, meanings: Mapping[Any, str], counts: Mapping[Any,
     for token, meaning in meanings.items():
         if counts[token] or token in FAMILY_MEANINGS:
             yield f"{subject}: {token}", counts[token], meaning
-
-
-SUMMARY = table_definition("summary", summary)
 
 
 @dataclass(frozen=True, slots=True)

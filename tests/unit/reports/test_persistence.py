@@ -20,7 +20,7 @@ from reports.store.frames import Frames, Timeline, load_frames
 from reports.store.selections import JUDGED_RUNS, OBJECT, STANDINGS, empty_columns
 from reports.tables import persistence
 from reports.tables.persistence import kaplan_meier, median_days
-from reports.tables.report_tables import Tables
+from reports.tables.report_tables import DEFINITIONS, Tables
 from tests.report_world import write_store, write_world
 from tests.unit.crawler.test_ark_status import status_of
 from tests.unit.crawler.test_history import GUIDE, ONE, OTHER, audit, audit_spell
@@ -155,7 +155,7 @@ def test_run_by_run_one_reads_how_it_stood_then(spell: Frames) -> None:
 
 
 def test_the_one_that_died_died_on_the_day_of_its_first_failure(spell: Frames) -> None:
-    table = persistence.SURVIVAL.table(spell)
+    table = DEFINITIONS["survival"].table(spell)
     assert rows(table[table["grouping"] == "all"], "days", "at_risk", "failed", "censored", "survival") == [
         (30, 2, 1, 0, 0.5),
         (46, 1, 0, 1, 0.5),
@@ -168,7 +168,7 @@ def test_survival_counts_the_arks_that_never_worked(tmp_path: Path) -> None:
     with Store.open(path) as store:
         for day in (0, 30, 60):
             audit(store, day, documents={GUIDE: f"see {ONE} and {OTHER}"}, answers={ONE: 200, OTHER: 404})
-    table = persistence.SURVIVAL.table(load_frames(path))
+    table = DEFINITIONS["survival"].table(load_frames(path))
     counts = rows(table, "group", "at_risk", "survival", "never_worked")
     assert counts == [("all", 1, 1, 1), ("12x45", 1, 1, 1), ("a.example", 1, 1, 0)]
     chart = survival_chart(table, "naan", ENGLISH)
@@ -177,12 +177,12 @@ def test_survival_counts_the_arks_that_never_worked(tmp_path: Path) -> None:
 
 
 def test_failures_and_recoveries_have_their_medians(spell: Frames, store_path: Path) -> None:
-    table = persistence.PERSISTENCE.table(spell)
+    table = DEFINITIONS["persistence"].table(spell)
     [row] = rows(table[table["grouping"] == "all"], "watched", "died", "days_to_failure", "spells", "recovered")
     assert row == (2, 1, 30, 1, 0)
     with Store.open(store_path) as store:
         audit(store, 50, answers={ONE: 200, OTHER: 200}, seeds=[])
-    table = persistence.PERSISTENCE.table(load_frames(store_path))
+    table = DEFINITIONS["persistence"].table(load_frames(store_path))
     [row] = rows(table[table["grouping"] == "all"], "spells", "confirmed", "recovered", "days_to_recovery")
     assert row == (1, 1, 1, 20)
 
@@ -193,7 +193,7 @@ def test_place_to_correct_names_the_last_working_target(spell: Frames) -> None:
 
 
 def test_the_statement_gives_shares_with_dates_and_denominators(spell: Frames) -> None:
-    table = persistence.PERSISTENCE.table(spell)
+    table = DEFINITIONS["persistence"].table(spell)
     assert rows(table, "grouping", "group", "arks", "judged", "resolving", "confirmed_broken", "permanent") == [
         ("all", "all", 2, 2, 1, 1, 0),
         ("naan", "12x45", 2, 2, 1, 1, 0),
@@ -211,8 +211,8 @@ def test_the_statement_gives_shares_with_dates_and_denominators(spell: Frames) -
 def test_an_earlier_run_is_reported_as_it_was_then(spell: Frames, store_path: Path) -> None:
     then = load_frames(store_path, run_id=3)
     assert len(persistence.runs(then.timeline)) == 3
-    assert rows(persistence.PERSISTENCE.table(then), "resolving", "failing", "confirmed_broken")[0] == (1, 1, 0)
-    assert rows(persistence.PERSISTENCE.table(spell), "resolving", "failing", "confirmed_broken")[0] == (1, 0, 1)
+    assert rows(DEFINITIONS["persistence"].table(then), "resolving", "failing", "confirmed_broken")[0] == (1, 1, 0)
+    assert rows(DEFINITIONS["persistence"].table(spell), "resolving", "failing", "confirmed_broken")[0] == (1, 0, 1)
     assert [path.name for path in store_path.parent.iterdir()] == ["audit.db"], "and nothing is written for it"
 
 
@@ -225,7 +225,7 @@ def test_without_history_the_tables_are_empty_and_have_their_columns(make: str, 
         audit(full_store, 0, documents={GUIDE: f"see {ONE}"}, answers={ONE: 200, OTHER: None})
         audit(full_store, 1, answers={ONE: None}, seeds=[])
     full = load_frames(full_path)
-    for definition in (persistence.SURVIVAL, persistence.PERSISTENCE):
+    for definition in (DEFINITIONS["survival"], DEFINITIONS["persistence"]):
         table = definition.table(frames)
         assert list(table.columns) == [column.name for column in definition.columns]
         assert table.empty

@@ -10,8 +10,7 @@ from crawler.model import schema
 from crawler.model.observations import Question
 from crawler.verdicts.verdict import judge
 from reports.store.frames import Frames, load_frames
-from reports.tables import overviews
-from reports.tables.report_tables import Report
+from reports.tables.report_tables import DEFINITIONS, Report
 from tests.report_world import GUIDE, MOMENT, ark_row, hop, mention_row, observation_row, page, write_store
 from tests.unit.crawler.test_verdict import facts
 
@@ -67,7 +66,7 @@ def told_of(table: pd.DataFrame, *columns: str) -> list[tuple[Any, ...]]:
 
 def test_pauses_are_summed_by_host_over_schemes(frames: Frames) -> None:
     columns = ("host", "requests", "pauses_asked", "pauses_kept", "paused_s")
-    assert told_of(overviews.HOSTS.table(frames), *columns) == [
+    assert told_of(DEFINITIONS["hosts"].table(frames), *columns) == [
         ("n2t.net", 2, 1, 2, 12.5),
         ("dead.example", 1, 0, 0, 0.0),
     ]
@@ -75,7 +74,7 @@ def test_pauses_are_summed_by_host_over_schemes(frames: Frames) -> None:
 
 def test_host_row_has_treatment_and_reason_of_giving_up(frames: Frames) -> None:
     columns = ("host", "all_requests", "interval_s", "crawl_delay_s", "given_up")
-    assert told_of(overviews.HOSTS.table(frames), *columns) == [
+    assert told_of(DEFINITIONS["hosts"].table(frames), *columns) == [
         ("n2t.net", 11, 2.0, 5.0, None),
         ("dead.example", 6, 1.0, None, DEAD_WORDS),
     ]
@@ -83,7 +82,7 @@ def test_host_row_has_treatment_and_reason_of_giving_up(frames: Frames) -> None:
 
 def test_old_run_without_these_records_has_empty_table(frames: Frames) -> None:
     nothing = {name: getattr(frames, name).head(0) for name in ("hops", "fetches", "pauses", "traffic")}
-    assert overviews.HOSTS.table(replace(frames, **nothing)).empty
+    assert DEFINITIONS["hosts"].table(replace(frames, **nothing)).empty
 
 
 # -- hosts that keep programs out
@@ -133,7 +132,7 @@ def blocked_frames(tmp_path_factory: pytest.TempPathFactory) -> Frames:
 
 def test_blocking_host_has_attempts_and_unjudged_arks(blocked_frames: Frames) -> None:
     columns = ("host", "arks_not_judged", "tried")
-    rows = told_of(overviews.HOSTS.table(blocked_frames), *columns)
+    rows = told_of(DEFINITIONS["hosts"].table(blocked_frames), *columns)
     assert [row for row in rows if row[1]] == [("closed.example", 3, "2 answered 403, 1 a robot check: Cloudflare")]
 
 

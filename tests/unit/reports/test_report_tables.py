@@ -31,11 +31,10 @@ from reports.languages import ENGLISH
 from reports.languages.display import ColumnType
 from reports.page.document import DETAILS, REQUESTS
 from reports.store.frames import Frames, load_frames
-from reports.tables import overviews
 from reports.tables.ark_statuses import ark_states
 from reports.tables.definitions import DTYPES, TableDefinition, rows_of
 from reports.tables.listings import ATTENTION
-from reports.tables.report_tables import TABLES, Tables
+from reports.tables.report_tables import DEFINITIONS, TABLES, Tables
 from reports.tables.summary import summarize
 from reports.tables.wording import (
     COMMITMENT_MEANINGS,
@@ -426,7 +425,7 @@ def test_sums_agree_across_tables(world: Mapping[str, Any]) -> None:
 @settings(max_examples=5)
 @given(worlds)
 def test_an_ark_fails_only_when_every_url_that_was_asked_fails(world: Mapping[str, Any]) -> None:
-    naans = overviews.NAANS.table(frames_of(world))
+    naans = DEFINITIONS["naans"].table(frames_of(world))
     outcomes: dict[int, set[Family]] = {}
     for (ark, _), services in world["verdicts"].items():
         outcomes.setdefault(ark, set()).add(FAMILY_OF[ObjectOutcome(services["object"])])
