@@ -60,39 +60,30 @@ def _format_per_table(name: str) -> ReportFormat:
 
 
 def _format_in_one_file(
-    path: str, pieces: Callable[[Report], Iterator[bytes]], needs: Iterable[str] = (), *, is_text: bool = True
+    path: str, pieces: Callable[[Report], Iterator[bytes | None]], needs: Iterable[str] = (), *, is_text: bool = True
 ) -> ReportFormat:
     """Return a format of one file at *path*, whose content is the concatenation of *pieces*.
 
-    The first pieces are empty, one for each of `TABLES`. *needs* are the tables that the later pieces read. Unless
-    *is_text*, the format can't be written to standard output.
+    A piece may be None, after each of `TABLES` that can be dropped from memory. *needs* are the tables that other
+    pieces read. Unless *is_text*, the format can't be written to standard output.
     """
 
     def write_all(report: Report, folder: Path) -> Iterator[None]:
-        content = pieces(report)
-        for _ in TABLES:
-            next(content)
-            yield
         with (folder / path).open("wb") as file:
-            file.writelines(content)
+            for piece in pieces(report):
+                if piece is None:
+                    yield
+                else:
+                    file.write(piece)
 
-    return ReportFormat((path,), write_all, needs, (lambda report: b"".join(pieces(report))) if is_text else None)
-
-
-def _after_tables(content: Callable[[Report], bytes]) -> Callable[[Report], Iterator[bytes]]:
-    """Return a function for `_format_in_one_file` that calls *content* after an empty piece for each of `TABLES`."""
-
-    def pieces(report: Report) -> Iterator[bytes]:
-        yield from (b"" for _ in TABLES)
-        yield content(report)
-
-    return pieces
+    return ReportFormat(
+        (path,), write_all, needs, (lambda report: b"".join(filter(None, pieces(report)))) if is_text else None
+    )
 
 
 def text_format(path: str, text: Callable[[Report], str], needs: Iterable[str] = ()) -> ReportFormat:
     """Return a format that writes the result of *text* to the file *path*; it reads the tables *needs*."""
-    pieces = _after_tables(lambda report: text(report).encode("utf-8", "backslashreplace"))
-    return _format_in_one_file(path, pieces, needs)
+    return _format_in_one_file(path, lambda report: iter([text(report).encode("utf-8", "backslashreplace")]), needs)
 
 
 FORMATS = {
@@ -101,7 +92,9 @@ FORMATS = {
     "csv-bom": _format_per_table("csv-bom"),
     "md": text_format("report.md", markdown, SHOWN),
     "json": text_format("report.json", json_report, _EVERY_TABLE),
-    "xlsx": _format_in_one_file("report.xlsx", _after_tables(workbook_bytes), _EVERY_TABLE, is_text=False),
+    "xlsx": _format_in_one_file(
+        "report.xlsx", lambda report: iter([workbook_bytes(report)]), _EVERY_TABLE, is_text=False
+    ),
     "parquet": _format_per_table("parquet"),
     "junit": text_format("junit.xml", junit),
     "sarif": text_format("report.sarif", sarif, ("failures",)),

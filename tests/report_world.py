@@ -150,7 +150,7 @@ def hop(url: str, status: int | None = 200, **others: Any) -> dict[str, Any]:
 
 def page(frames: Frames, tables: Mapping[str, pd.DataFrame], **options: Any) -> str:
     """Return the page of a report as HTML."""
-    return b"".join(page_pieces(Report(frames, tables, **options))).decode()
+    return b"".join(filter(None, page_pieces(Report(frames, tables, **options)))).decode()
 
 
 def write_world(path: Path) -> Path:

@@ -61,8 +61,8 @@ SCRIPTS = (
 CHART_LIBRARY = "echarts.min.js"
 
 
-def page_pieces(report: Report) -> Iterator[bytes]:
-    """Yield an empty piece for each of `TABLES`, which can be dropped from memory then; after them, the page as HTML.
+def page_pieces(report: Report) -> Iterator[bytes | None]:
+    """Yield None for each of `TABLES`, which can be dropped from memory then; after them, the page as HTML in pieces.
 
     The page is in the chosen language, English by default, and contains the texts of the other languages. The reader's
     browser selects the language unless the user chose one.
@@ -73,7 +73,7 @@ def page_pieces(report: Report) -> Iterator[bytes]:
         name = definition.name
         shown_tables[name] = shown_table(definition, report.tables[name], frames, texts)
         charts_by_table[name] = [*charts_of(name, report.tables[name], frames, texts)]
-        yield b""
+        yield None
     tables, summary = report.tables, report.summary
     own_sentences = dict.fromkeys(
         [*ADVICE.values(), *(text for table in shown_tables.values() for text in table.sentences)]

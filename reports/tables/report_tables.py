@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from difflib import get_close_matches
 from pathlib import Path
@@ -50,7 +50,7 @@ class Tables(Mapping[str, pd.DataFrame]):
 
 
 #: The functions that compute the tables, by name, in the order of a report.
-_FUNCTIONS = {
+_FUNCTIONS: Mapping[str, Callable[[Frames], pd.DataFrame]] = {
     "summary": summary.summary,
     "changes": changes.changes,
     "causes": actions.causes,

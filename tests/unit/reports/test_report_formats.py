@@ -28,8 +28,7 @@ from reports.languages import ENGLISH
 from reports.store.frames import Frames, load_frames
 from reports.tables.definitions import Column, ColumnType, rows_of
 from reports.tables.filters import Choice
-from reports.tables.listings import ARKS
-from reports.tables.report_tables import TABLES, Report
+from reports.tables.report_tables import DEFINITIONS, TABLES, Report
 from reports.tables.wording import FORMAT_MODULES
 from reports.tables.wording import FORMATS as NAMED
 from tests.report_world import GUIDE, LIST, MUSEUM, write_store
@@ -65,7 +64,7 @@ def test_written_tables_are_released_from_memory(frames: Frames, tmp_path: Path)
     left = {name for name, table in made.items() if table() is not None} - {"inventory"}  # cached
     assert list(made) == [table.name for table in TABLES]
     assert left == {"naans", *FORMATS["sarif"].needs} == {"naans", "failures"}
-    assert report.tables["arks"].equals(ARKS.table(report.frames))
+    assert report.tables["arks"].equals(DEFINITIONS["arks"].table(report.frames))
 
 
 def test_csv_for_excel_begins_with_a_byte_order_mark(report: Report) -> None:

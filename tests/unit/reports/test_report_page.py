@@ -26,8 +26,7 @@ from reports.page.shown_tables import change_lists, columns_of, pack_rows
 from reports.page.translations import WORDS
 from reports.store.frames import Frames, load_frames
 from reports.tables.definitions import DECLARED
-from reports.tables.listings import ARKS
-from reports.tables.report_tables import TABLES, Tables
+from reports.tables.report_tables import DEFINITIONS, TABLES, Tables
 from tests.real.browser import Page
 from tests.report_world import BTV_AT_N2T, GUIDE, LANDING, RIGHT_TO_LEFT_OVERRIDE, TERM, page, write_store
 
@@ -334,7 +333,7 @@ def unpack(text: str) -> dict[str, Any]:
 
 
 def test_a_table_is_embedded_column_by_column_with_every_text_once() -> None:
-    columns = tuple(column for column in ARKS.columns if column.name in ("ark", "citations", "since"))
+    columns = tuple(column for column in DEFINITIONS["arks"].columns if column.name in ("ark", "citations", "since"))
     table = pd.DataFrame(
         {
             "ark": pd.Series(["ark:1/x", None, "ark:1/x"], dtype="str"),
@@ -349,7 +348,7 @@ def test_a_table_is_embedded_column_by_column_with_every_text_once() -> None:
 
 
 def test_texts_are_embedded_as_they_are() -> None:
-    columns = tuple(column for column in ARKS.columns if column.name == "ark")
+    columns = tuple(column for column in DEFINITIONS["arks"].columns if column.name == "ark")
     texts = [
         "plain", 'a "quote"', "back\\slash", "é", "\N{GRINNING FACE}", "del\x7f", "tab\t", "", "~", " ", None, "plain",
     ]  # fmt: skip
