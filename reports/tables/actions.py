@@ -14,7 +14,7 @@ from reports.languages.display import escape_invisible
 from reports.remediation.causes import ADVICE, Fault, grade
 from reports.store.frames import Frames
 from reports.tables.ark_statuses import archived_copies
-from reports.tables.definitions import PAIR, bases_of, in_order, map_distinct, map_parsed, records_of, rows_of, tally
+from reports.tables.definitions import PAIR, in_order, map_distinct, map_parsed, records_of, rows_of, tally
 from reports.tables.failing import diagnosed_failures
 from reports.tables.known import with_known
 
@@ -110,8 +110,8 @@ def failures(frames: Frames) -> pd.DataFrame:
     rows = pd.concat([rows.astype({"number": "Int64"}), known_rows], ignore_index=True)
     contacts_by_naan = contacts(frames)
     contact = map_distinct(rows["naan"], lambda naan: _contact_words(contacts_by_naan, [naan]))
-    rows = rows.assign(base=bases_of(rows["ark"]), contact=contact)
-    return in_order(rows, "number", "base", "ark", "document", "ordinal", "request_url")
+    rows = rows.assign(contact=contact)
+    return in_order(rows, "number", "ark", "document", "ordinal", "request_url")
 
 
 def _contact_words(contacts_by_naan: Mapping[str, tuple[str, str]], naans: Iterable[str]) -> str | None:

@@ -178,11 +178,6 @@ def number_texts(numbers: pd.Series) -> pa.Array:
     return pa.array(texts, _TEXT).take(encoded.indices)
 
 
-def bases_of(arks: pd.Series) -> pd.Series:
-    """Return the ARK of the whole object for each of *arks* (in normal form): the ARK without its qualifier."""
-    return arks.str.extract("^([^/]*/[^/.]*)", expand=False)
-
-
 def values_of(column: pd.Series) -> list[Any]:
     """Return the cells of a column as plain values, None for missing ones."""
     if isinstance(column.dtype, pd.StringDtype):

@@ -8,9 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from extractors.model.ark import Ark
 from extractors.model.urls import authority_of
-from reports.tables.definitions import bases_of, hosts_of, map_distinct, map_parsed, tally, values_of
+from reports.tables.definitions import hosts_of, map_distinct, map_parsed, tally, values_of
 
 URLS = [
     "https://n2t.net/ark:12148/x5", "https://N2T.net:443/ark:/12148/x5?info", "http://example.org:8080/a/b",
@@ -19,7 +18,6 @@ URLS = [
     "https://host.example:99999/x", "https://host.example\n/x/", "HTTPS://EXAMPLE.ORG/x", "mailto:someone@example.org",
     "ark:12148/x5", "x://y//z", "//example.org/x", "",
 ]  # fmt: skip
-ARKS = ["ark:12148/btv1b84", "ark:12148/btv1b84/f29.item", "ark:12148/x5.v2", "ark:13960/t5:8d.x", "ark:99999/fk4"]
 _TEXTS = st.one_of(st.sampled_from(URLS), st.text("htps:/[]@?#.-azAZ09é\n", max_size=24))
 
 
@@ -39,10 +37,6 @@ def test_hosts_of_all_urls_and_of_an_empty_list() -> None:
     assert pd.isna(found.iloc[-1])
     assert list(found.index) == list(range(10, 11 + len(URLS)))
     assert hosts_of(series([])).dtype == "str"
-
-
-def test_the_base_of_an_ark_is_that_of_its_parsed_form() -> None:
-    assert values_of(bases_of(series(ARKS))) == [str(Ark.parse(ark).base) for ark in ARKS]
 
 
 def test_a_function_is_asked_once_for_each_different_value() -> None:
