@@ -159,8 +159,10 @@ class Failure:
     """True if any ARK redirected to an address of the same pattern works."""
     pattern_count: int = 1
     """Number of ARKs redirected to addresses of this pattern."""
+    meant: str | None = None
+    """An ARK that was requested because it was probably meant, and works."""
     suggestion: str | None = None
-    """An ARK that works, and may have been meant if the check character fails."""
+    """A cited ARK that works, and may have been meant if the check character fails."""
     living_url: str | None = None
     """A URL that works, and at which the chain of this ARK ended in an earlier run."""
 
@@ -276,6 +278,8 @@ def _correction(failure: Failure, cause: Cause) -> tuple[str | None, str | None]
         return failure.whole, N_("the ARK of the whole object works")
     if failure.works_at:
         return failure.works_at, N_("the same ARK is cited there and works")
+    if failure.meant:
+        return failure.meant, N_("it was probably meant, and works")
     if failure.suggestion:
         return failure.suggestion, N_("one character differs, and the check character is valid")
     if failure.living_url:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from functools import lru_cache, partial
-from operator import itemgetter
 from typing import Any
 
 import pandas as pd
@@ -14,7 +13,7 @@ from reports.languages.display import escape_invisible
 from reports.remediation.causes import ADVICE, Fault, grade
 from reports.store.frames import Frames
 from reports.tables.ark_statuses import archived_copies
-from reports.tables.definitions import PAIR, in_order, map_distinct, map_parsed, records_of, rows_of, tally
+from reports.tables.definitions import PAIR, in_order, map_distinct, records_of, rows_of, tally
 from reports.tables.failing import diagnosed_failures
 from reports.tables.known import with_known
 
@@ -84,15 +83,8 @@ def _common_text(texts: pd.Series) -> str | None:
 def failures(frames: Frames) -> pd.DataFrame:
     """Return one row per failing ARK, URL and citing place; sorted by the number of its cause, known problems last."""
     citing_places = frames.mentions.drop(columns=["ark", "naan"])
-    suggested_arks = map_parsed(frames.verdicts["did_you_mean"], itemgetter("ark"))
-    suggestions = frames.verdicts[PAIR].assign(did_you_mean=suggested_arks)
     rows = diagnosed_failures(frames)
-    for frame in (
-        citing_places,
-        suggestions,
-        archived_copies(frames),
-        frames.latest[[*PAIR, "state", "first_strike_at"]],
-    ):
+    for frame in (citing_places, archived_copies(frames), frames.latest[[*PAIR, "state", "first_strike_at"]]):
         rows = rows.merge(frame, on=PAIR, how="left")
     rows = with_known(frames, rows)
     known_rows, rows = rows[rows["known"].notna()], rows[rows["known"].isna()]

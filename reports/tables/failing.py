@@ -6,6 +6,7 @@ from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import fields
 from functools import lru_cache
+from operator import itemgetter
 
 import pandas as pd
 
@@ -18,7 +19,7 @@ from reports.remediation.causes import Failure, diagnose, pattern
 from reports.store.frames import Frames
 from reports.store.typed_columns import JOINT
 from reports.tables.ark_statuses import BEST_OBJECT, ark_statuses, families, is_among, last_answers
-from reports.tables.definitions import PAIR, hosts_of, in_order, map_distinct, records_of, rows_of
+from reports.tables.definitions import PAIR, hosts_of, in_order, map_distinct, map_parsed, records_of, rows_of
 from reports.tables.listings import check_characters
 
 #: The columns that group failures by cause. An ARK has one cause, so that the causes' numbers of ARKs add up.
@@ -85,7 +86,11 @@ def _judged_verdicts(frames: Frames) -> pd.DataFrame:
     ways = answers[[*PAIR, "question", "asked_url"]].rename(columns={"question": "way", "asked_url": "way_url"})
     last_good = frames.last_good.rename(columns={"good_url": "last_good_url", "good_at": "last_good_at"})
     rows = frames.verdicts[[*PAIR, "ark", "naan", "object", "object_evidence"]]
-    rows = rows.assign(family=families(rows["object"]), way=map_distinct(frames.verdicts["remarks"], _way))
+    rows = rows.assign(
+        family=families(rows["object"]),
+        way=map_distinct(frames.verdicts["remarks"], _way),
+        meant=map_parsed(frames.verdicts["did_you_mean"], itemgetter("ark")),
+    )
     rows = rows.merge(chain_ends, on=PAIR, how="left").merge(ways, on=[*PAIR, "way"], how="left")
     rows = rows.merge(frames.latest[[*PAIR, "state"]], on=PAIR, how="left")
     rows = rows.merge(check_characters(frames), on="ark_id", how="left").merge(last_good, on="ark_id", how="left")
@@ -141,9 +146,8 @@ def _with_evidence(
     if not any("{name}" in host for host in pattern_hosts):
         working_redirects = working_redirects[hosts_of(working_redirects["last_url"]).isin(pattern_hosts)]
 
-    # Suggestions of check characters and earlier runs, as far as they worked in this audit.
+    # Suggestions of check characters, and targets of earlier runs, as far as they worked in this audit.
     suggestions = failing["suggestions"].dropna().str.split(JOINT).explode()
-    proposed_arks = {proposal["ark"] for proposal in frames.verdicts["did_you_mean"] if isinstance(proposal, dict)}
     is_good, last_good_urls = verdicts["family"].eq(Family.WORKS), failing["last_good_url"]
     working_urls = pd.concat([verdicts.loc[is_good, "last_url"], verdicts.loc[is_good, "request_url"]])
     has_moved = last_good_urls.isin(working_urls[working_urls.isin(last_good_urls.dropna())]) & ~last_good_urls.isin(
@@ -161,9 +165,7 @@ def _with_evidence(
         naan_known=[pair in working_naans for pair in host_naan_pairs],
         pattern_works=failing_patterns.isin(_patterns(working_redirects).unique()),
         pattern_count=failing_patterns.map(dict(failing_patterns.value_counts())).astype("Int64"),
-        suggestion=suggestions[suggestions.isin({*url_by_ark, *proposed_arks}.intersection(suggestions))]
-        .groupby(level=0)
-        .first(),
+        suggestion=suggestions[suggestions.isin(url_by_ark)].groupby(level=0).first(),
         living_url=last_good_urls.where(has_moved),
     )
 
