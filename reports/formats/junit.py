@@ -89,7 +89,7 @@ def _add_case(suite: ElementTree.Element, document: str, case: dict[str, Any]) -
 
 _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 #: The severity of a result for the editors of the document.
-LEVELS = {Fault.CITATION: "error", Fault.RESOLVER: "warning", Fault.LANDING_HOST: "warning", Fault.NOBODY: "note"}
+LEVELS = dict.fromkeys(Fault, "warning") | {Fault.CITATION: "error", Fault.NOBODY: "note"}
 
 
 def sarif(report: Report) -> str:
@@ -124,7 +124,7 @@ def _result(row: Mapping[str, Any]) -> dict[str, Any]:
         "partialFingerprints": {
             "citation/v1": "|".join(escape_invisible(str(row[key])) for key in ("document", "ark", "place"))
         },
-        "properties": {key: row[key] for key in ("fault", "host", "should_be", "contact") if row[key]},
+        "properties": {key: row[key] for key in ("fault", "host", "should_be") if row[key]},
     }
     if row["document"]:
         # The logical place, because offsets refer to the extracted text, not to the file.

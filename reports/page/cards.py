@@ -110,15 +110,17 @@ class ActionCard:
     """The ARKs of the cause with an archived copy."""
     letter: Letter
     mail: str | None
-    """A ``mailto:`` URL with the subject of the letter, or None without a mail address in the registry."""
+    """A ``mailto:`` URL to the organization that can start the repair, with the subject of the letter; else None."""
     command: str
     """The command that marks the cause as a known problem."""
     recheck: str
     """The command that checks the ARKs of the cause again."""
 
     @property
-    def host_page(self) -> str | None:
-        """The URL of the host to repair, if a URL of the cause is at this host; None if documents are to be repaired."""
+    def address(self) -> str | None:
+        """A link to the party that can start the repair: the organization, or the host if a URL of the cause is there."""
+        if self.row["fault"] == Fault.ORGANIZATION:
+            return next((href for _, _, href in self.contacts), None)
         host = None if self.row["fault"] == Fault.CITATION else self.row["host"]
         urls = filter(None, (self.row["pattern"], self.row["example_url"]))
         schemes = (url.partition(":")[0] for url in urls if host and authority_of(url) == host)
@@ -184,7 +186,9 @@ def _card(
     language: Language,
 ) -> ActionCard:
     message = letter(Cause(row["cause"]), problems, row["arks"], language, sender=reply_address)
-    mailbox = next((address for _, address in naan_contacts if _MAILBOX.fullmatch(address)), None)
+    is_for_organization = row["fault"] == Fault.ORGANIZATION
+    mailboxes = (address for _, address in naan_contacts if is_for_organization and _MAILBOX.fullmatch(address))
+    mailbox = next(mailboxes, None)
     copies = {problem.ark: problem for problem in problems if problem.archived_copy and problem.archived_on}
     return ActionCard(
         row,

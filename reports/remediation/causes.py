@@ -67,6 +67,8 @@ class Fault(StrEnum):
     """The operators of the resolver, or the maintainers of its targets."""
     LANDING_HOST = "landing-host"
     """The institution that holds the object: its pages have moved or are gone."""
+    ORGANIZATION = "organization"
+    """The organization of the NAAN: it knows where its ARKs resolve."""
     NOBODY = "nobody"
     """No repair yet: check again first."""
 

@@ -13,7 +13,7 @@ from reports.languages.display import escape_invisible
 from reports.remediation.causes import ADVICE, Fault, grade
 from reports.store.frames import Frames
 from reports.tables.ark_statuses import archived_copies
-from reports.tables.definitions import PAIR, in_order, map_distinct, records_of, rows_of, tally
+from reports.tables.definitions import PAIR, in_order, records_of, rows_of, tally
 from reports.tables.failing import diagnosed_failures
 from reports.tables.known import with_known
 
@@ -58,7 +58,7 @@ def causes(frames: Frames) -> pd.DataFrame:
             for fault, citations, arks, confirmed, days in rows_of(table[grade_columns])
         ],
         advice=[ADVICE[cause] for cause in table["cause"]],
-        contact=table["naan"].map(partial(_contact_words, contacts_by_naan)),
+        assigned_by=table["naan"].map(partial(_contact_words, contacts_by_naan)),
         naans=table["naan"].map(", ".join),
     )
 
@@ -100,9 +100,6 @@ def failures(frames: Frames) -> pd.DataFrame:
     cause_sizes = in_order(cause_sizes, "is_outage", "-weight", "-citations", *_GROUP)
     rows = rows.merge(cause_sizes[_GROUP].assign(number=cause_sizes.index + 1), on=_GROUP)
     rows = pd.concat([rows.astype({"number": "Int64"}), known_rows], ignore_index=True)
-    contacts_by_naan = contacts(frames)
-    contact = map_distinct(rows["naan"], lambda naan: _contact_words(contacts_by_naan, [naan]))
-    rows = rows.assign(contact=contact)
     return in_order(rows, "number", "ark", "document", "ordinal", "request_url")
 
 

@@ -96,7 +96,7 @@
       const number = failures.column("number").value(failing[0]);
       const advice = spoken.sentences[told.advice[failures.column("cause").text(failing[0])]];
       parts.push(make("p", {}, advice ?? "", " ", make("a", { href: `#failures?number=${number}` }, say("all places"))));
-      parts.push(facts(failures, failing[0], ["cause", "fault", "host", "should_be", "because", "last_good_url", "last_good_at", "archived_copy", "archived_at", "contact"]));
+      parts.push(facts(failures, failing[0], ["cause", "fault", "host", "should_be", "because", "last_good_url", "last_good_at", "archived_copy", "archived_at"]));
     }
     const checks = history.column("ark").rowsWith(ark);
     if (checks.length) parts.push(make("h3", {}, say("checks", { number: checks.length })), ...earlierChecks(history, checks));

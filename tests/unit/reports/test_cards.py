@@ -147,9 +147,21 @@ def test_the_responsible_have_an_address_where_the_registry_has_one(
     changed = replace(frames, registered=registered)
     [card] = (card for card in action_cards(changed, Tables(changed), 9) if card.row["cause"] == "unknown-naan")
     facts = facts_of(card)
-    assert facts["Assigned by"] == (f"Musée du Louvre ({address})", href)
+    assert facts["Responsible"] == (f"the organization of the NAAN: Musée du Louvre ({address})", href)
     assert bool(card.mail) == mail
-    assert facts["Responsible"] == ("the resolver: museum.example", "http://museum.example/")
+    assert "Assigned by" not in facts
+
+
+def test_an_organization_whose_host_is_at_fault_has_only_assigned_the_arks(frames: Frames) -> None:
+    registered = frames.registered.assign(contact="arks@organization.example")
+    changed = replace(frames, registered=registered)
+    cards = [card for card in action_cards(changed, Tables(changed), 9) if card.row["fault"] != "organization"]
+    assert any(card.contacts for card in cards)
+    for card in cards:
+        facts = facts_of(card)
+        assert card.mail is None
+        assert "organization" not in facts["Responsible"][0]
+        assert ("Assigned by" in facts) == bool(card.contacts)
 
 
 @given(st.text(min_size=1), st.lists(st.text(min_size=1), min_size=1, max_size=20), st.text())
@@ -176,8 +188,8 @@ def test_the_check_list_holds_every_card_and_marks_nothing_up(frames: Frames) ->
     lines = card_macros(ENGLISH).check_list(f"`evil`{RIGHT_TO_LEFT_OVERRIDE}", rows).splitlines()
     assert lines[0] == "# To act on: `` `evil`[U+202E] ``"
     assert lines[2] == (
-        "- [ ] **the resolver resolves no ARK of this NAAN** (`the resolver: museum.example`): 2 citations of 1 ARK "
-        "in 2 documents. Ask the organization of this NAAN where its ARKs resolve, and cite them there."
+        "- [ ] **the resolver resolves no ARK of this NAAN** (`the organization of the NAAN: Musée du Louvre`): "
+        "2 citations of 1 ARK in 2 documents. Ask the organization of this NAAN where its ARKs resolve, and cite them there."
     )
     assert len(lines) == 5
 

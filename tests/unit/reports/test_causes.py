@@ -58,6 +58,8 @@ def test_every_cause_has_a_fault_an_advice_and_a_name_and_every_way_a_cause() ->
     assert list(FAULT_OF) == list(Cause)
     assert set(ADVICE) == set(CAUSE_NAMES) == set(Cause)
     assert set(FAULT_NAMES) == set(Fault)
+    for cause, advice in ADVICE.items():
+        assert ("organization" in advice) == (FAULT_OF[cause] is Fault.ORGANIZATION), "ask whom the card names"
     for way in WAYS:
         told = diagnose(failure(outcome="resolved", way=way.value, way_url=URL))
         assert told.fault is Fault.RESOLVER
