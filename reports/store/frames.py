@@ -149,17 +149,11 @@ class Frames:
     """The name of the store's file; empty without a store."""
     declared: Declared = field(default_factory=dict)
     """The check characters that the user declares."""
-    previous: Frames | None = None
-    """The last finished run before this one with the same command and seeds, or None."""
-    since: Frames | None = None
-    """The run that the user chose for comparison, or None."""
+    compared_run: Frames | None = None
+    """The run that this one is compared with, or None: the chosen one, or else the last finished run before this one with
+    the same command and seeds."""
     former_causes: pd.DataFrame | None = None
     """One row per ARK and URL that has recovered, with the cause of its last failure, if it was diagnosed."""
-
-    @property
-    def compared_run(self) -> Frames | None:
-        """The run that this one is compared with: the chosen one, or else the previous one; None without any."""
-        return self.since or self.previous
 
     def __repr__(self) -> str:
         of_store = f"of {self.store!r}" if self.store else "of no store"
@@ -183,8 +177,8 @@ def load_frames(
 
     The current state is the newest finished run that has read a document, with later checks of its ARKs.
 
-    The result includes the run before it with the same command and seeds, and the run *since*, if given: their own
-    rows, without requests. *registry* is the NAAN registry, by default the built-in copy. *inventory* is a result of
+    The result includes the run *since*, or else the run before it with the same command and seeds: its own rows, without
+    requests. *registry* is the NAAN registry, by default the built-in copy. *inventory* is a result of
     `read_inventory`, and *known_list* of `read_known`, whose rows count as of the day on which a run began, so that its
     report stays the same. *declared* are the user's check characters. *diagnose* returns the cause of each failure of a
     run. It gets the last runs in which recovered ARKs failed, one after the other, because each takes much memory. An
@@ -203,26 +197,24 @@ def load_frames(
         reported = current_scope(connection) if run_id is None else ReportScope(run_id, run_id)
         if since is not None and run_ids.index(since) >= run_ids.index(reported.run_id):
             raise StoreUnopenable(f"run {since} is not earlier than run {reported.run_id}, which the report is about")
-        previous_id = run_before(runs, reported.run_id)
+        compared_id = run_before(runs, reported.run_id) if since is None else since
         arks = load(connection, ARKS)
         frames_of = partial(_frames, connection, registered, arks, inventory_rows, declared)
-        compared_frames = [
+        compared_run = (
             None
-            if earlier_run_id is None
-            else frames_of(known_list, ReportScope(earlier_run_id, earlier_run_id, is_all=reported.is_all))
-            for earlier_run_id in (previous_id, since)
-        ]
+            if compared_id is None
+            else frames_of(known_list, ReportScope(compared_id, compared_id, is_all=reported.is_all))
+        )
         causes_by_run = [
             diagnose(frames_of(NOTHING_KNOWN, ReportScope(earlier_run_id, earlier_run_id), has_requests=True))
-            for earlier_run_id in runs_before_recovery(connection, reported, since, previous_id)
+            for earlier_run_id in runs_before_recovery(connection, reported, since, compared_id)
             if diagnose
         ]
         return replace(
-            frames_of(known_list, reported, since=since, previous=previous_id, is_whole=True),
+            frames_of(known_list, reported, since=since, previous=compared_id, is_whole=True),
             store=store.name,
             is_alone=run_id is not None and runs[run_ids[-1]].started_at > runs[run_id].started_at,
-            previous=compared_frames[0],
-            since=compared_frames[1],
+            compared_run=compared_run,
             former_causes=pd.concat(causes_by_run).drop_duplicates(["ark_id", "request_url"])
             if causes_by_run
             else None,

@@ -36,7 +36,7 @@ class Choice:
 
 
 def select_part(frames: Frames, choice: Choice) -> Frames:
-    """Return the part of a run, and of the runs compared with it, that *choice* selects; *frames* for an empty choice.
+    """Return the part of a run, and of the run compared with it, that *choice* selects; *frames* for an empty choice.
 
     Documents without a remaining citation are left out, unless the choice has no `only` and names documents.
     """
@@ -56,12 +56,8 @@ def select_part(frames: Frames, choice: Choice) -> Frames:
 
 
 def _of_each_run(frames: Frames, part_of: Callable[[Frames], Frames]) -> Frames:
-    """Return the result of *part_of* for a run, with its results for the runs compared with it."""
-    return replace(
-        part_of(frames),
-        previous=part_of(frames.previous) if frames.previous else None,
-        since=part_of(frames.since) if frames.since else None,
-    )
+    """Return the result of *part_of* for a run, with its result for the run compared with it."""
+    return replace(part_of(frames), compared_run=part_of(frames.compared_run) if frames.compared_run else None)
 
 
 def _by_naan_and_document(frames: Frames, choice: Choice) -> Frames:

@@ -58,28 +58,25 @@ _USUAL = (DocumentOutcome.READ, DocumentOutcome.UNREADABLE, DocumentOutcome.REDI
 def summary(frames: Frames) -> pd.DataFrame:
     """Return one row per measure; ordered from documents over citations, ARKs and URLs to requests.
 
-    Each row also has the values of the previous run and of the chosen run, with the changes. A measure that only an
-    earlier run has is 0 here, and comes last. A run that was pruned has no number of questions to compare.
+    Each row also has the value of the run compared with, and the change. A measure that only that run has is 0 here,
+    and comes last. A run that was pruned has no number of questions to compare.
     """
-    runs = {"value": frames, "previous": frames.previous, "since": frames.since}
-    measures = {column: _measures(run) if run else {} for column, run in runs.items()}
-    notes: dict[str, str] = {}
-    for run_measures in measures.values():
-        notes |= {name: note for name, (_, note) in run_measures.items() if name not in notes}
-    values = {
-        column: pd.array(
-            [run_measures.get(name, (0, ""))[0] if run_measures else None for name in notes], dtype="Int64"
-        )
-        for column, run_measures in measures.items()
-    }
-    table = pd.DataFrame({"measure": notes.keys(), "note": notes.values(), **values})
-    for column, run in runs.items():
-        if run and run is not frames and run.findings["kind"].eq(PRUNED).any():
-            table.loc[table["measure"].isin(("findings", "questions asked", REQUESTS_SENT)), column] = pd.NA
-    return table.assign(change=table["value"] - table["previous"], since_change=table["value"] - table["since"])
+    compared_run = frames.compared_run
+    measures, compared_measures = _measures(frames), _measures(compared_run) if compared_run else {}
+    notes = {name: note for name, (_, note) in (measures | compared_measures).items()}
+    values, compared_values = (
+        pd.array([values.get(name, (0, ""))[0] if values else None for name in notes], dtype="Int64")
+        for values in (measures, compared_measures)
+    )
+    table = pd.DataFrame(
+        {"measure": notes.keys(), "note": notes.values(), "value": values, "compared": compared_values}
+    )
+    if compared_run and compared_run.findings["kind"].eq(PRUNED).any():
+        table.loc[table["measure"].isin(("findings", "questions asked", REQUESTS_SENT)), "compared"] = pd.NA
+    return table.assign(change=table["value"] - table["compared"])
 
 
-def _measures(frames: Frames) -> Mapping[str, tuple[int, str]]:
+def _measures(frames: Frames) -> dict[str, tuple[int, str]]:
     """Return the measures of one run by name, each with its value and an explanation."""
     known_count = frames.known["ark_id"].nunique()
     measures: list[Measure] = [

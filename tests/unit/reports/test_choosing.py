@@ -122,8 +122,8 @@ def test_of_a_run_that_is_compared_with_the_same_arks_are_chosen(tmp_path: Path,
     store = write_store(path, before)
     part = select_part(load_frames(store, run_id=2, since=1), Choice(only=(token,)))
     assert MUSEUM in set(part.verdicts["request_url"])
-    assert part.since is not None
-    assert set(part.since.verdicts["request_url"]) == set(part.verdicts["request_url"])
+    assert part.compared_run is not None
+    assert set(part.compared_run.verdicts["request_url"]) == set(part.verdicts["request_url"])
     assert not Tables(part)["summary"].empty
     with pytest.raises(StoreUnopenable, match="run 2 is not earlier than run 1"):
         load_frames(store, run_id=1, since=2)

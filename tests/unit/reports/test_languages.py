@@ -317,7 +317,7 @@ def language_pages(tmp_path_factory: pytest.TempPathFactory, report: Report) -> 
 
 def test_all_tables_of_a_year_are_translated(frames: Frames) -> None:
     """Charts over time, a run to compare with, known problems: all tables of a year of audits, in every language."""
-    earlier = replace(frames, since=frames)
+    earlier = replace(frames, compared_run=frames)
     tables = Tables(earlier)
     for language in (FRENCH, GERMAN, SPANISH):
         text = page(earlier, tables, language_choice=LanguageChoice(language))

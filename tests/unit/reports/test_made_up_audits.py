@@ -56,11 +56,11 @@ def test_summary_repeats_the_numbers_that_were_reported_then(tmp_path: Path) -> 
             record_audit(store, run, subjects)
         summary = Tables(load_frames(path, inventory=inventory))["summary"].set_index("measure")
         for name, number in before.items():
-            assert summary["previous"][name] == number, name
+            assert summary["compared"][name] == number, name
         before = summary["value"].to_dict()
         if run:
             alone = Tables(load_frames(path, run_id=run, inventory=inventory))["summary"].set_index("measure")["value"]
-            assert alone.to_dict() == {name: number for name, number in summary["previous"].items() if name in alone}
+            assert alone.to_dict() == {name: number for name, number in summary["compared"].items() if name in alone}
     assert any(name.startswith("ARKs by status: ") for name in before)
 
 
@@ -85,12 +85,12 @@ def assert_parts_agree(frames: Frames) -> None:
 
     failing = fails(frames)
     assert said_first.fails == len(failing) == summary.loc["ARKs: fails", "value"]
-    if frames.previous is not None:
-        more = failing - fails(frames.previous)
+    if frames.compared_run is not None:
+        more = failing - fails(frames.compared_run)
         first, confirmed = (set(changes.loc[changes["event"].eq(event), "ark"]) for event in ("failing", "confirmed"))
         assert first <= more <= first | confirmed, "each ARK that fails now and did not then is a change"
         assert (said_first.failing, said_first.confirmed, len(first & confirmed)) == (len(first), len(confirmed), 0)
-        assert summary.loc["ARKs: fails", "change"] == len(more) - len(fails(frames.previous) - failing)
+        assert summary.loc["ARKs: fails", "change"] == len(more) - len(fails(frames.compared_run) - failing)
     problems = {"confirmed", "failing", "unreachable"}
     for sent in (set(), {*list(failing)[::2]}, {*frames.arks["ark"]}):
         news = news_of(frames, failures_sent=dict.fromkeys(sent, "confirmed"))
@@ -124,7 +124,7 @@ def assert_parts_agree(frames: Frames) -> None:
     for language in LANGUAGES.values():
         said = said_first.headline(language)
         assert said in html or language.code != "en"
-        if frames.previous is not None and said_first.failing:
+        if frames.compared_run is not None and said_first.failing:
             assert str(said_first.failing) in said
 
 

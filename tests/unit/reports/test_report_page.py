@@ -108,7 +108,7 @@ def test_a_first_audit_has_nothing_to_compare_instead_of_rows_of_new(frames: Fra
     confirmed = new.assign(event="confirmed")  # only a later check can know that
     told = BeautifulSoup(page(frames, {**tables, "changes": confirmed}), "html.parser")
     assert "ark:99152/p0v" in only(told.select("details[data-table=changes]")).get_text()
-    later = BeautifulSoup(page(replace(frames, previous=frames), {**tables, "changes": new}), "html.parser")
+    later = BeautifulSoup(page(replace(frames, compared_run=frames), {**tables, "changes": new}), "html.parser")
     assert "ark:99152/p0v" in only(later.select("details[data-table=changes]")).get_text()
 
 
@@ -123,7 +123,7 @@ def test_comparison_of_two_runs_lists_each_ark_once(frames: Frames, tables: Tabl
     assert {event: len(arks) for event, arks in lists.items()} == {"failing": 1, "recovered": 1, "new": 17, "gone": 1}
     assert lists["gone"] == ["ark:1/c[U+202E]"]
     compared = tables["changes"].reindex([0]).assign(event="confirmed", ark="ark:1/x")
-    soup = BeautifulSoup(page(replace(frames, previous=frames), {**tables, "changes": compared}), "html.parser")
+    soup = BeautifulSoup(page(replace(frames, compared_run=frames), {**tables, "changes": compared}), "html.parser")
     shown = [each.get_text(" ", strip=True) for each in soup.select(".change-lists section")]
     assert shown[0].startswith("Newly confirmed broken 1 ark:")
     assert soup.select_one(".change-lists a[href='#changes?event=confirmed']") is not None
@@ -170,11 +170,11 @@ def card(soup: BeautifulSoup, cause: str) -> Tag:
 def test_cause_has_words_remedy_and_evidence(soup: BeautifulSoup) -> None:
     told = card(soup, "unknown-naan")
     said = [part.get_text(" ", strip=True) for part in told.find_all(["h3", "p", "dl"], recursive=False)]
-    facts = "Urgency low Affects 2 citations of 1 ARK in 2 documents Responsible the resolver: museum.example"
+    facts = "Urgency low Affects 2 citations of 1 ARK in 2 documents Responsible the organization of the NAAN: Musée du Louvre"
     assert said == [
         "the resolver resolves no ARK of this NAAN: museum.example",
         "Ask the organization of this NAAN where its ARKs resolve, and cite them there.",
-        f"{facts} Assigned by Musée du Louvre",
+        f"{facts} Should be ark:53355/cl010120338 Because it was probably meant, and works",
         "Show 2 citations",
     ]
     assert told.select("details")[-1].get_text(" ", strip=True) == (

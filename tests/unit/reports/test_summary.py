@@ -92,6 +92,8 @@ def test_it_is_compared_with_the_run_before_or_with_the_one_that_was_chosen(tmp_
     said = summarize(frames, Tables(frames)).headline()
     assert said == "Both judged ARKs work; nothing to act on; none confirmed broken and 1 recovered since 1 May."
     frames = load_frames(path, since=2)
+    rows = Tables(frames)["summary"].set_index("measure")[["value", "compared", "change"]]
+    assert rows.loc["ARKs by status: healthy"].tolist() == [2, 2, 0]
     said = summarize(frames, Tables(frames)).headline()
     assert said == "Both judged ARKs work; nothing to act on; 1 confirmed broken and 1 recovered since 31 January."
 
