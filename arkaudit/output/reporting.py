@@ -34,7 +34,6 @@ from reports.store.known_problems import UNREADABLE, KnownProblems
 from reports.tables.ark_statuses import FAMILY_COLUMNS, ark_statuses
 from reports.tables.changes import PROBLEMS, events_to_report, of_family
 from reports.tables.definitions import rows_of
-from reports.tables.failing import former_causes
 from reports.tables.filters import Choice, select_part
 from reports.tables.known import without_known
 from reports.tables.report_tables import DEFINITIONS, Report
@@ -99,7 +98,6 @@ def report_on(
         inventory=inventory,
         known_list=config.known_list,
         declared=config.check_characters,
-        diagnose=former_causes,
     )
     frames = select_part(all_frames, part)
     if part and frames.arks.empty and not all_frames.arks.empty:

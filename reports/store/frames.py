@@ -5,7 +5,6 @@ All frames are read in one transaction, so that a report on a running audit show
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
@@ -53,7 +52,6 @@ from reports.store.run_queries import (
     is_event_since,
     load_runs,
     run_before,
-    runs_before_recovery,
     start_of,
     without_index,
 )
@@ -152,8 +150,6 @@ class Frames:
     compared_run: Frames | None = None
     """The run that this one is compared with, or None: the chosen one, or else the last finished run before this one with
     the same command and seeds."""
-    former_causes: pd.DataFrame | None = None
-    """One row per ARK and URL that has recovered, with the cause of its last failure, if it was diagnosed."""
 
     def __repr__(self) -> str:
         of_store = f"of {self.store!r}" if self.store else "of no store"
@@ -171,7 +167,6 @@ def load_frames(
     inventory: pd.DataFrame | None = None,
     known_list: KnownProblems = NOTHING_KNOWN,
     declared: Declared = NOTHING_DECLARED,
-    diagnose: Callable[[Frames], pd.DataFrame] | None = None,
 ) -> Frames:
     """Return one run of *store*, alone; or without *run_id*, the current state of its audit.
 
@@ -180,10 +175,8 @@ def load_frames(
     The result includes the run *since*, or else the run before it with the same command and seeds: its own rows, without
     requests. *registry* is the NAAN registry, by default the built-in copy. *inventory* is a result of
     `read_inventory`, and *known_list* of `read_known`, whose rows count as of the day on which a run began, so that its
-    report stays the same. *declared* are the user's check characters. *diagnose* returns the cause of each failure of a
-    run. It gets the last runs in which recovered ARKs failed, one after the other, because each takes much memory. An
-    empty store, or a run without rows, gives empty frames of the same dtypes. Nothing is written.
-    Raises `StoreUnopenable`, and `crawler.store.StoreDamaged`.
+    report stays the same. *declared* are the user's check characters. An empty store, or a run without rows, gives
+    empty frames of the same dtypes. Nothing is written. Raises `StoreUnopenable`, and `crawler.store.StoreDamaged`.
     """
     registered = registered_names(registry or Registry.builtin())
     inventory_rows = frame_of(DTYPES, []) if inventory is None else inventory
@@ -205,19 +198,11 @@ def load_frames(
             if compared_id is None
             else frames_of(known_list, ReportScope(compared_id, compared_id, is_all=reported.is_all))
         )
-        causes_by_run = [
-            diagnose(frames_of(NOTHING_KNOWN, ReportScope(earlier_run_id, earlier_run_id), has_requests=True))
-            for earlier_run_id in runs_before_recovery(connection, reported, since, compared_id)
-            if diagnose
-        ]
         return replace(
             frames_of(known_list, reported, since=since, previous=compared_id, is_whole=True),
             store=store.name,
             is_alone=run_id is not None and runs[run_ids[-1]].started_at > runs[run_id].started_at,
             compared_run=compared_run,
-            former_causes=pd.concat(causes_by_run).drop_duplicates(["ark_id", "request_url"])
-            if causes_by_run
-            else None,
         )
 
     return read_store(store, load_chosen)
@@ -235,16 +220,15 @@ def _frames(
     since: int | None = None,
     previous: int | None = None,
     is_whole: bool = False,
-    has_requests: bool = False,
 ) -> Frames:
     """Return the frames of the run in *reported*, which is compared with the runs *since* and *previous*.
 
-    Unless *is_whole*, frames of other runs and of hosts are empty, and those of requests too unless *has_requests*.
+    Unless *is_whole*, frames of other runs, of hosts and of requests are empty.
     *arks* are all ARKs of the store; frames that need all of them share the object.
     """
 
     load_rows = partial(load, connection)
-    run_id, has_requests = reported.run_id, is_whole or has_requests
+    run_id = reported.run_id
     whole_run, until = (run_id, reported.until) if is_whole else (NO_RUN, NO_RUN)
     all_runs = timeline(connection, until)  # First, because it may replace the statuses in this connection.
     counting = cache_numbers(connection, "counting", counting_verdicts(reported))
@@ -254,14 +238,14 @@ def _frames(
     is_of_verdict = (verdict.c.run_id == observation.c.run_id) & (verdict.c.request_url == observation.c.request_url)
     observations_of_verdicts = select(observation.c.observation_id).join_from(verdict, observation, is_of_verdict)
     observation_ids = own_observations.union(observations_of_verdicts.where(verdict.c.verdict_id.in_(counting)))
-    is_asked = observation.c.observation_id.in_(observation_ids) if has_requests else false()
+    is_asked = observation.c.observation_id.in_(observation_ids) if is_whole else false()
     observations, hops = with_hops(connection, OBSERVATIONS, HOP_OF, is_asked, of=observation.join(ark))
-    if not has_requests:
+    if not is_whole:
         observations = load_rows(COMPARED_OBSERVATIONS, observation.c.run_id == run_id)
     _, fetches = with_hops(connection, FETCHES, FETCH_OF, document.c.run_id == whole_run)
 
     mentions = load_rows(
-        MENTIONS if has_requests or len(inventory) else COMPARED_MENTIONS,
+        MENTIONS if is_whole or len(inventory) else COMPARED_MENTIONS,
         document.c.run_id == run_id,
         is_current_mention,
         of=mention.join(document).join(ark),

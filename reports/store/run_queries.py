@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,20 +10,9 @@ from sqlalchemy import ColumnElement, Connection, Integer, Row, Select, and_, ca
 from sqlalchemy.sql import operators
 from sqlalchemy.sql.expression import UnaryExpression
 
-from crawler.history.ark_status import EventKind
 from crawler.model.observations import FAMILY_OF, Family
 from crawler.model.outcomes import READABLE
-from crawler.model.schema import (
-    FINISHED,
-    assessment,
-    document,
-    event,
-    is_current_mention,
-    mention,
-    observation,
-    run,
-    verdict,
-)
+from crawler.model.schema import FINISHED, document, event, is_current_mention, mention, observation, run, verdict
 
 #: A run number that does not exist.
 NO_RUN = -1
@@ -180,36 +169,6 @@ def cache_numbers(connection: Connection, name: str, numbers: Select[Any]) -> Se
 def start_of(run_id: int | None) -> Any:
     """Return the start time of a run as a subquery; NULL for None."""
     return select(run.c.started_at).where(run.c.run_id == run_id).scalar_subquery()
-
-
-#: The largest number of runs in which the former failures of recovered ARKs are diagnosed.
-_MOST_FAILED = 2
-
-
-def runs_before_recovery(
-    connection: Connection, reported: ReportScope, since: int | None, previous: int | None
-) -> Sequence[int]:
-    """Return the runs in which recovered ARKs of the report failed last, at most `_MOST_FAILED`; the latest first."""
-    recovery_run, failed_run = run.alias(), run.alias()
-    last_failures = (
-        select(verdict.c.run_id, func.max(failed_run.c.started_at).label("at"))
-        .join_from(event, recovery_run, recovery_run.c.run_id == event.c.run_id)
-        .join(verdict, (verdict.c.ark_id == event.c.ark_id) & (verdict.c.request_url == event.c.request_url))
-        .join(failed_run, failed_run.c.run_id == verdict.c.run_id)
-        .join(assessment, assessment.c.run_id == verdict.c.run_id)
-        .where(is_event_since(reported, since, previous), event.c.event == EventKind.RECOVERED)
-        # An outage is not the failure that has ended.
-        .where(assessment.c.is_suspect.is_(False))
-        .where(failed_run.c.started_at < recovery_run.c.started_at, verdict.c.object.in_(AILING))
-        .group_by(event.c.event_id)
-        .subquery()
-    )
-    return connection.scalars(
-        select(last_failures.c.run_id)
-        .group_by(last_failures.c.run_id)
-        .order_by(func.max(last_failures.c.at).desc())
-        .limit(_MOST_FAILED)
-    ).all()
 
 
 def is_event_since(reported: ReportScope, since: int | None, previous: int | None) -> ColumnElement[bool]:

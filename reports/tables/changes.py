@@ -36,18 +36,18 @@ def events_to_report(frames: Frames, events: pd.DataFrame | None = None) -> pd.D
 
 
 def changes(frames: Frames) -> pd.DataFrame:
-    """Return one row per event and per new failure of an ARK at a URL, with its cause if diagnosed.
+    """Return one row per event and per new failure of an ARK at a URL, with its cause; the last failure if recovered.
 
     Without a run to compare with there are events only.
     """
     events = events_to_report(frames).merge(frames.verdicts[[*PAIR, "object"]], on=PAIR, how="left")
     failures = [new_failures(frames, frames.compared_run)] if frames.compared_run else []
     rows = pd.concat([events.astype({"event": "str"}), *failures], ignore_index=True)
-    causes = diagnosed_failures(frames)[[*PAIR, "cause"]].assign(is_past=False)
-    if frames.former_causes is not None:
-        causes = pd.concat([causes, frames.former_causes.assign(is_past=True)])
-    rows = rows.assign(is_past=rows["event"].eq(EventKind.RECOVERED)).merge(causes, on=[*PAIR, "is_past"], how="left")
-    return rows.assign(rank=rows["event"].map(SEVERITY.index).astype("Int64"))
+    rows = rows.merge(diagnosed_failures(frames)[[*PAIR, "cause"]], on=PAIR, how="left")
+    failed_checks = frames.history[families(frames.history["object"]).isin(PROBLEMS)]
+    last_failures = failed_checks.drop_duplicates("ark_id", keep="last").set_index("ark_id")["object"].astype("str")
+    failed_with = rows["ark_id"].map(last_failures).where(rows["event"].eq(EventKind.RECOVERED))
+    return rows.assign(failed_with=failed_with, rank=rows["event"].map(SEVERITY.index).astype("Int64"))
 
 
 def new_failures(frames: Frames, compared: Frames) -> pd.DataFrame:

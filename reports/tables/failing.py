@@ -18,7 +18,7 @@ from extractors.model.urls import authority_of
 from reports.remediation.causes import Failure, diagnose, pattern
 from reports.store.frames import Frames
 from reports.store.typed_columns import JOINT
-from reports.tables.ark_statuses import BEST_OBJECT, ark_statuses, families, is_among, last_answers
+from reports.tables.ark_statuses import BEST_OBJECT, families, is_among, last_answers
 from reports.tables.definitions import PAIR, hosts_of, in_order, map_distinct, map_parsed, records_of, rows_of
 from reports.tables.listings import check_characters
 
@@ -65,14 +65,6 @@ def _main_causes(rows: pd.DataFrame) -> pd.DataFrame:
     """Return one row per ARK: the cause at the URL with its best outcome, which is the cause at all its URLs."""
     ranked_rows = in_order(rows.astype({"object": BEST_OBJECT}), "object", "request_url")
     return ranked_rows.drop_duplicates("ark_id")[["ark_id", *_CAUSE_COLUMNS]]
-
-
-def former_causes(frames: Frames) -> pd.DataFrame:
-    """Return the `cause` for each failing ARK and URL of a run, for `load_frames`; clear the caches about the run."""
-    causes = diagnosed_failures(frames)[[*PAIR, "cause"]]
-    for function in (diagnosed_failures, check_characters, ark_statuses):
-        function.cache_clear()
-    return causes
 
 
 def _judged_verdicts(frames: Frames) -> pd.DataFrame:

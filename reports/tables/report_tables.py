@@ -18,7 +18,6 @@ from reports.store.inventory import read_inventory
 from reports.store.known_problems import read_known
 from reports.tables import actions, changes, inventory, listings, overviews, persistence, services, summary
 from reports.tables.definitions import table_definition
-from reports.tables.failing import former_causes
 from reports.tables.filters import Choice
 from reports.tables.summary import Summary, summarize
 
@@ -153,6 +152,5 @@ def load_report(
         registry=registry,
         inventory=inventory_rows,
         known_list=read_known(None if known is None else Path(known)),
-        diagnose=former_causes,
     )
     return AuditFrames(**{field.name: getattr(frames, field.name) for field in fields(Frames)})

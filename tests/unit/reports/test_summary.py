@@ -25,6 +25,7 @@ from reports.formats.markdown_report import markdown
 from reports.languages import LANGUAGES, LanguageChoice
 from reports.languages.display import markdown_words
 from reports.store.frames import Frames, load_frames
+from reports.tables.definitions import rows_of
 from reports.tables.news import news_of
 from reports.tables.report_tables import Report, Tables
 from reports.tables.summary import Summary, summarize
@@ -91,6 +92,8 @@ def test_it_is_compared_with_the_run_before_or_with_the_one_that_was_chosen(tmp_
     frames = load_frames(path)
     said = summarize(frames, Tables(frames)).headline()
     assert said == "Both judged ARKs work; nothing to act on; none confirmed broken and 1 recovered since 1 May."
+    [recovery] = rows_of(Tables(frames)["changes"][["event", "ark", "failed_with"]])
+    assert recovery[::2] == ("recovered", "broken")
     frames = load_frames(path, since=2)
     rows = Tables(frames)["summary"].set_index("measure")[["value", "compared", "change"]]
     assert rows.loc["ARKs by status: healthy"].tolist() == [2, 2, 0]
