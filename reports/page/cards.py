@@ -148,12 +148,12 @@ def action_cards(
     causes, failures = tables["causes"].head(most), tables["failures"]
     rows = failures[failures["number"].isin(causes["number"])]
     counts = rows["number"].value_counts()
-    days = frames.verdicts[["ark", "request_url", "judged_at"]]
+    days = frames.verdicts[["ark", "request_url", "checked_at"]]
     rows = rows.groupby("number").head(_MOST_ROWS).merge(days, on=["ark", "request_url"], how="left")
     problems = rows.groupby(["number", "ark", "request_url"], sort=False, as_index=False).agg(
         outcome=("object", "first"),
         ended_at=("last_url", "first"),
-        day=("judged_at", "first"),
+        day=("checked_at", "first"),
         documents=("document", lambda documents: tuple(documents.dropna().unique())),
         should_be=("should_be", "first"),
         archived_copy=("archived_copy", "first"),

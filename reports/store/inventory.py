@@ -122,7 +122,7 @@ def _is_web(url: str) -> bool:
 
 # The checks of the ARKs of an inventory, up to one run.
 
-_CHECKS = select_columns(verdict, "request_url", "object", "final_url", ark=ark.c.ark, judged_at=run.c.started_at)
+_CHECKS = select_columns(verdict, "request_url", "object", "final_url", ark=ark.c.ark, checked_at=run.c.started_at)
 
 
 def with_checks(connection: Connection, inventory: pd.DataFrame, run_id: int) -> pd.DataFrame:

@@ -154,7 +154,7 @@ FETCHES = select_columns(document, "document_id", "outcome", document=document.c
 PAUSES = select_columns(pause)
 TRAFFIC = select_columns(host_traffic)
 VERDICTS = select_columns(
-    verdict, without=("metadata_parsed", "state"), judged_at=run.c.started_at, ark=ark.c.ark, naan=ark.c.naan
+    verdict, without=("metadata_parsed", "state"), checked_at=run.c.started_at, ark=ark.c.ark, naan=ark.c.naan
 )
 #: Verdicts of runs up to the reported one on the same ARKs, and the last good verdicts.
 HISTORY = select_columns(verdict, "verdict_id", "run_id", "ark_id", "object", started_at=run.c.started_at)

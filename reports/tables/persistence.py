@@ -18,7 +18,7 @@ from extractors.model.urls import authority_of, split_url
 from reports.languages import ENGLISH
 from reports.languages.templates import macros
 from reports.store.frames import Frames, Timeline
-from reports.tables.ark_statuses import BEST_STATE, families
+from reports.tables.ark_statuses import BEST_STATE, families, share
 from reports.tables.definitions import map_distinct, records_of, side_by_side
 
 # The Kaplan-Meier estimator of survival, for subjects that were observed for different times.
@@ -71,7 +71,8 @@ def median_days(curves: pd.DataFrame, by: list[str]) -> pd.DataFrame:
 _GROUP = ["grouping", "group"]
 ALL = "all"
 _GROUPINGS = (ALL, "naan", "resolver", "documents")
-_JUDGED = (ArkState.HEALTHY, ArkState.FLAPPING, ArkState.FAILING, ArkState.CONFIRMED_BROKEN)
+#: The states of ARKs whose checks tell whether they work; an outage of today is one failure of many.
+_FOLLOWED = (ArkState.HEALTHY, ArkState.FLAPPING, ArkState.FAILING, ArkState.CONFIRMED_BROKEN)
 
 
 # -- checks and spells of failure
@@ -149,8 +150,8 @@ def runs(timeline: Timeline) -> pd.DataFrame:
     change = pd.crosstab(checks["run"], status).sub(pd.crosstab(checks["run"], previous_status), fill_value=0)
     states = ["working", "failing", "confirmed_broken"]
     counts = change.fillna(0).reindex(index=timeline.runs.index, columns=states, fill_value=0).cumsum().astype("int64")
-    not_broken, judged = counts["working"] + counts["failing"], counts.sum(axis="columns")
-    shares = {"share_working": _share(counts["working"], judged), "share_not_broken": _share(not_broken, judged)}
+    not_broken, conclusive = counts["working"] + counts["failing"], counts.sum(axis="columns")
+    shares = {"share_working": share(counts["working"], conclusive), "share_not_broken": share(not_broken, conclusive)}
     return timeline.runs.join(counts.assign(**shares))
 
 
@@ -226,7 +227,7 @@ def persistence(frames: Frames) -> pd.DataFrame:
     best_states = _best_states(frames.timeline)
     states = {state.replace("-", "_"): best_states["state"].eq(state) for state in ArkState}
     best_states = best_states.assign(
-        judged=best_states["state"].isin(_JUDGED), resolving=states.pop("healthy"), **states
+        followed=best_states["state"].isin(_FOLLOWED), resolving=states.pop("healthy"), **states
     )
     sections = frames.mentions[["ark_id"]].assign(group=map_distinct(frames.mentions["document"], section))
     parts = [
@@ -235,20 +236,16 @@ def persistence(frames: Frames) -> pd.DataFrame:
         best_states.merge(sections.drop_duplicates(), on="ark_id").assign(grouping="documents"),
     ]
     groups = pd.concat(parts, ignore_index=True).groupby(_GROUP, sort=False)
-    counts = groups[["judged", "resolving", *states, "described", "committed", "permanent"]].sum()
+    counts = groups[["followed", "resolving", *states, "described", "committed", "permanent"]].sum()
     table = counts.assign(
         arks=groups.size(),
         first_at=groups["first_at"].min(),
         last_at=groups["last_at"].max(),
-        share_resolving=_share(counts["resolving"], counts["judged"]),
-        share_described=_share(counts["described"], counts["resolving"]),
-        share_committed=_share(counts["committed"], counts["resolving"]),
+        share_resolving=share(counts["resolving"], counts["followed"]),
+        share_described=share(counts["described"], counts["resolving"]),
+        share_committed=share(counts["committed"], counts["resolving"]),
     ).reset_index()
     statement = macros("persistence.txt.j2", "reports.tables", ENGLISH).statement
     table = table.assign(statement=[str(statement(row)) for row in records_of(table)])
     table = side_by_side(_GROUP, table, _durations(frames.timeline))
     return table.assign(rank=table["grouping"].map(_GROUPINGS.index))
-
-
-def _share(part: pd.Series, whole: pd.Series) -> pd.Series:
-    return (part / whole).where(whole > 0)

@@ -317,7 +317,7 @@ def sent_requests(store: Path) -> Counter[tuple[str, str]]:
 
 #: Columns of the published tables that hold times or the load of hosts; no table has a key of the store.
 _OF_TIME_OR_COST = (
-    "all_requests", "pauses_kept", "given_up", "at", "elapsed_s", "since", "judged_at", "good_at", "started_at",
+    "all_requests", "pauses_kept", "given_up", "at", "elapsed_s", "since", "checked_at", "good_at", "started_at",
     "ended_at", "began", "ended", "date", "first_at", "last_at", "failing_since",
 )  # fmt: skip
 #: Durations of attempts in the evidence of a verdict.

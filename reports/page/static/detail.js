@@ -85,7 +85,7 @@
       const url = arks.column("request_url").text(row);
       parts.push(make("h3", {}, say(url ? "asked at" : "not asked"), " ", url ? content(url, "URL") : null));
       parts.push(facts(arks, row, ["object", "state", "since", "object_evidence", "metadata", "metadata_evidence",
-        "commitment", "permanence", "guarantor", "commitment_evidence", "final_url", "judged_at", "check", "suggestions", "remarks"]));
+        "commitment", "permanence", "guarantor", "commitment_evidence", "final_url", "checked_at", "check", "suggestions", "remarks"]));
       const chainRows = asked.filter((each) => requests.column("request_url").text(each) === url
         && requests.column("question").text(each) === "object");
       if (chainRows.length) parts.push(make("h4", {}, say("the way")), chain(requests, chainRows));

@@ -77,7 +77,7 @@ def test_a_check_of_some_of_its_arks_changes_their_verdicts_and_nothing_else(sit
     assert objects(report) == {"a": "resolved", "b": "broken", "c": "resolved"}
     assert (about["run"], about["later_runs"], about["checked_again"]) == (1, [2, 3], 2)
     assert about["seeds"] == [f"{site.server.url}/page"]
-    moments = {row["ark"][-1]: row["judged_at"] for row in report["tables"]["arks"]["rows"]}
+    moments = {row["ark"][-1]: row["checked_at"] for row in report["tables"]["arks"]["rows"]}
     assert moments["a"] < moments["b"] < moments["c"]
     assert {row["measure"]: row["value"] for row in report["tables"]["summary"]["rows"]}["citations"] == 3
     assert {row["event"] for row in report["tables"]["changes"]["rows"]} == {"new", "recovered"}

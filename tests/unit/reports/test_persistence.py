@@ -194,7 +194,7 @@ def test_place_to_correct_names_the_last_working_target(spell: Frames) -> None:
 
 def test_the_statement_gives_shares_with_dates_and_denominators(spell: Frames) -> None:
     table = DEFINITIONS["persistence"].table(spell)
-    assert rows(table, "grouping", "group", "arks", "judged", "resolving", "confirmed_broken", "permanent") == [
+    assert rows(table, "grouping", "group", "arks", "followed", "resolving", "confirmed_broken", "permanent") == [
         ("all", "all", 2, 2, 1, 1, 0),
         ("naan", "12x45", 2, 2, 1, 1, 0),
         ("resolver", "a.example", None, None, None, None, None),
@@ -202,7 +202,7 @@ def test_the_statement_gives_shares_with_dates_and_denominators(spell: Frames) -
         ("documents", "library.example/", 2, 2, 1, 1, 0),
     ]
     assert table["statement"][0] == (
-        "Of 2 ARKs that could be judged between 2026-01-01 and 2026-02-16, 1 (50.0%) resolves; confirmed broken: 1. "
+        "Of 2 ARKs that could be followed between 2026-01-01 and 2026-02-16, 1 (50.0%) resolves; confirmed broken: 1. "
         "Of those that resolve, metadata describes 0 (0.0%), and a stated commitment covers 0 (0.0%); the "
         "providers call 0 of them permanent."
     )

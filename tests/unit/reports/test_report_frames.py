@@ -70,7 +70,7 @@ DTYPES = {
     "latest": {"state": "category", "since": "datetime64[ms, UTC]"},
     "events": {"event": "category", "at": "datetime64[ms, UTC]"},
     "known": {"ark_id": "Int64", "document": "str", "known": "str"},
-    "inventory": {"ark": "str", "is_cited": "bool", "is_chosen": "bool", "judged_at": "datetime64[ms, UTC]"},
+    "inventory": {"ark": "str", "is_cited": "bool", "is_chosen": "bool", "checked_at": "datetime64[ms, UTC]"},
 }
 
 
