@@ -6,8 +6,9 @@ import base64
 import json
 import zlib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
+from urllib.parse import urlencode
 
 import pandas as pd
 import pyarrow as pa
@@ -18,7 +19,7 @@ from reports.languages import N_, Language
 from reports.languages.display import ColumnType, escape_invisible, heading, link
 from reports.remediation.causes import FAULT_OF, Fault, Grade
 from reports.store.frames import Frames
-from reports.tables.definitions import Column, TableDefinition, arrow_moments, rows_of, values_of
+from reports.tables.definitions import Column, TableDefinition, arrow_moments, records_of, values_of
 from reports.tables.wording import TOKEN_NAMES
 
 #: Rows of a table included as HTML, for readers without scripts and for print; the embedded data has more.
@@ -68,15 +69,8 @@ def shown_table(definition: TableDefinition, table: pd.DataFrame, frames: Frames
     """Return the parts of *table* that the page needs, with the first rows as cells in *language*."""
     columns = tuple(column for column in columns_of(definition) if table[column.name].notna().any())
     first_rows = table.head(MOST_LISTED if definition.is_listing else MOST_ROWS)
-    rows = tuple(
-        tuple(
-            Cell(language.gettext(escape_invisible(value or "")), column.type)
-            if column.is_ours
-            else cell_of(value, column.type, language)
-            for value, column in zip(row, columns, strict=True)
-        )
-        for row in rows_of(first_rows[[column.name for column in columns]])
-    )
+    records = records_of(first_rows[[column.name for column in columns]])
+    rows = tuple(tuple(_cell_in(row, column, language) for column in columns) for row in records)
     embedded_count = min(len(table), MOST_EMBEDDED)
     nothing = definition.nothing if table.empty else ""
     if definition.name == "changes" and not frames.compared_run and table["event"].eq(EventKind.NEW).all():
@@ -92,6 +86,15 @@ def shown_table(definition: TableDefinition, table: pd.DataFrame, frames: Frames
         pack_rows(table, columns_of(definition)),
         tuple(str(text) for texts in own_texts for text in texts),
     )
+
+
+def _cell_in(row: Mapping[str, Any], column: Column, language: Language) -> Cell:
+    value = row[column.name]
+    if column.is_ours:
+        return Cell(language.gettext(escape_invisible(value or "")), column.type)
+    cell = cell_of(value, column.type, language)
+    table, _, key = column.leads_to.partition("?")
+    return replace(cell, href=f"#{table}?{urlencode({key: escape_invisible(row[key])})}") if table and value else cell
 
 
 def cell_of(value: Any, type_name: str, language: Language) -> Cell:
@@ -205,6 +208,7 @@ def table_description(definition: TableDefinition) -> dict[str, Any]:
                 "heading": heading(column.name),
                 "type": str(column.type),
                 **({"ours": True} if column.is_ours else {}),
+                **({"leads_to": column.leads_to.split("?")} if column.leads_to else {}),
             }
             for column in columns_of(definition)
         ],

@@ -41,6 +41,7 @@ class Column:
     unit: str = ""
     varies: bool = False
     is_ours: bool = False
+    leads_to: str = ""
 
 
 @dataclass(frozen=True, slots=True)

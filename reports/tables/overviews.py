@@ -19,6 +19,7 @@ from crawler.model.resolving import REFUSING_STATUSES
 from extractors.model.naan import SHARED_NAANS
 from reports.store.frames import Frames
 from reports.store.typed_columns import JOINT
+from reports.tables.actions import failures
 from reports.tables.ark_statuses import (
     FAMILY_COLUMNS,
     SERVICES,
@@ -111,10 +112,11 @@ def documents(frames: Frames) -> pd.DataFrame:
     mentions = judged_mentions(frames, *SERVICES)
     ark_counts = family_counts(best(mentions, ["document_id", "ark_id"]), "document_id")
     repaired_counts = mentions["repairs"].fillna("").ne("").groupby(mentions["document_id"]).sum().rename("repaired")
+    to_fix = failures(frames).groupby("document_id").size().rename("to_fix")
     rows = frames.documents.rename(columns={"url": "document"})
-    for counts in (citation_counts(mentions, "document_id"), ark_counts, repaired_counts):
+    for counts in (citation_counts(mentions, "document_id"), ark_counts, repaired_counts, to_fix):
         rows = rows.merge(counts, on="document_id", how="left")
-    return with_counts(rows, ["citations", "arks", *FAMILY_COLUMNS.values(), "repaired"]).assign(
+    return with_counts(rows, ["citations", "arks", *FAMILY_COLUMNS.values(), "repaired", "to_fix"]).assign(
         led_to=rows["final_url"].where(rows["outcome"].eq(DocumentOutcome.REDIRECTED)),
         findings=findings_about(frames, rows["document"]),
     )

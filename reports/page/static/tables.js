@@ -100,6 +100,14 @@
     if (!cell.textContent) cell.textContent = "\u2013";
   }
 
+  /** Return a link from a number other than 0 to the rows of another table that it counts, or null. */
+  function rowLink(table, column, text, row) {
+    if (!column.leads_to || !/[1-9]/.test(text)) return null;
+    const [name, key] = column.leads_to;
+    const value = row[table.columns.indexOf(table.column(key))];
+    return make("a", { href: `#${name}?${new URLSearchParams({ [key]: value })}` }, text);
+  }
+
   function columnsOf(table) {
     return table.columns.map((column, place) => ({
       data: place,
@@ -109,7 +117,7 @@
       visible: (table.rows === 0 || !column.isEmpty) && !hidden.get(table.told.name)?.has(column.name),
       orderSequence: NUMERIC.has(column.type) ? ["desc", "asc", ""] : ["asc", "desc", ""],
       cellType: place === 0 ? "th" : "td",
-      render: (text) => cell(content(text, column.type)),
+      render: (text, _type, row) => cell(rowLink(table, column, text, row) ?? content(text, column.type)),
       createdCell: complete,
     }));
   }

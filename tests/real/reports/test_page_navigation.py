@@ -130,6 +130,26 @@ def test_a_tile_leads_to_the_rows_that_it_counts(page_and_folder: PageAndReport)
 
 
 @needs_browser
+@pytest.mark.parametrize("is_living", [False, True])
+def test_the_row_of_a_document_leads_to_its_places_to_fix(page_and_folder: PageAndReport, is_living: bool) -> None:
+    browser, index = page_and_folder
+    browser.open(index)
+    if is_living:
+        click(browser, "#documents")
+    table = "document.querySelector('[data-table=documents]')"
+    links = json.loads(
+        browser.value(
+            f"JSON.stringify([...{table}.querySelectorAll('td a[href*=document]')].map(a => "
+            "[a.getAttribute('href'), a.textContent]))"
+        )
+    )
+    assert [text for _, text in links] == ["2", "2"]
+    for link, _ in links:
+        click(browser, link)
+        assert len(rows(browser, "failures")) == 2, link
+
+
+@needs_browser
 def test_filter_of_a_link_can_be_removed(page_and_folder: PageAndReport) -> None:
     browser, index = page_and_folder
     browser.open(index)
