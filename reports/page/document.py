@@ -32,7 +32,7 @@ from reports.page.translations import Texts, changes, script_texts
 from reports.remediation.causes import ADVICE
 from reports.store.frames import Frames
 from reports.tables.ark_statuses import families
-from reports.tables.definitions import DECLARED, records_of, table_definition
+from reports.tables.definitions import DECLARED, in_order, records_of, table_definition
 from reports.tables.report_tables import TABLES, Report
 from reports.tables.summary import SUMMARY_TABLES
 from reports.tables.wording import CHANGE_NAMES, FAILURE_MEANINGS, FAMILY_MEANINGS, TOKEN_NAMES
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from jinja2 import Template
 
 #: The tables that the page needs to the end.
-NEEDED_TABLES = (*SUMMARY_TABLES, "failures")
+NEEDED_TABLES = (*SUMMARY_TABLES, "failures", "hosts")
 #: Number of causes with a card.
 MOST_CAUSES = 12
 
@@ -79,6 +79,7 @@ def page_pieces(report: Report) -> Iterator[bytes | None]:
         [*ADVICE.values(), *(text for table in shown_tables.values() for text in table.sentences)]
     )
     cards, words_of_cards = action_cards(frames, tables, MOST_CAUSES, texts), card_macros(texts)
+    refusing_hosts = in_order(tables["hosts"].query("arks_not_judged > 0"), "-arks_not_judged", "host")
     has_arks = shown_tables["naans"].row_count
     charts = [chart for name in CHART_TABLES for chart in charts_by_table[name] if has_arks]
     values: dict[str, Any] = {
@@ -89,6 +90,7 @@ def page_pieces(report: Report) -> Iterator[bytes | None]:
         "tiles": DECLARED["tile"],
         "measures": {row["measure"]: row for row in records_of(tables["summary"])},
         "actions": cards,
+        "refusing_hosts": list(records_of(refusing_hosts.head(MOST_LISTED))),
         "more_causes": len(tables["causes"]) - len(cards),
         "card": words_of_cards,
         "cell_of": cell_of,

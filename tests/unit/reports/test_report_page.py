@@ -280,7 +280,10 @@ def test_only_web_addresses_become_links_without_referrer(soup: BeautifulSoup) -
     assert {str(tag["href"]).partition(":")[0] for tag in outer} == {"http", "https"}
     assert all(tag["rel"] == ["noreferrer", "nofollow"] for tag in outer)
     inner = [str(tag["href"]) for tag in links if tag not in outer]
-    known = r"#[\w-]+|#ark=ark%3A[\w%/.-]+|#failures\?number=\d+|#arks\?[\w=&-]+|tables/\w+\.csv"
+    known = (
+        r"#[\w-]+|#ark=ark%3A[\w%/.-]+|#failures\?(?:number=\d+|document=[\w%.-]+)"
+        r"|#(?:arks|citations|documents)\?[\w=&-]*|tables/\w+\.csv"
+    )
     assert all(re.fullmatch(known, href) for href in inner)
     assert LANDING in {str(tag["href"]) for tag in outer}
 

@@ -5,10 +5,12 @@ from typing import Any
 
 import pandas as pd
 import pytest
+from bs4 import BeautifulSoup
 
 from crawler.model import schema
 from crawler.model.observations import Question
 from crawler.verdicts.verdict import judge
+from reports.formats.markdown_report import markdown
 from reports.store.frames import Frames, load_frames
 from reports.tables.report_tables import DEFINITIONS, Report
 from tests.report_world import GUIDE, MOMENT, ark_row, hop, mention_row, observation_row, page, write_store
@@ -138,4 +140,10 @@ def test_blocking_host_has_attempts_and_unjudged_arks(blocked_frames: Frames) ->
 
 def test_the_page_counts_urls_whose_hosts_refuse_programs(blocked_frames: Frames) -> None:
     shown = page(blocked_frames, Report.from_frames(blocked_frames).tables)
-    assert "4 URLs whose hosts refuse programs" in shown
+    soup = BeautifulSoup(shown, "html.parser")
+    [told] = (item for item in soup.select("main li") if item.a and "URLs whose hosts refuse programs" in item.a.text)
+    urls, host = told.select("a")
+    assert (urls["href"], urls.text[:6]) == ("#arks?object=blocked", "4 URLs")
+    assert (host["href"], host.text) == ("#hosts?host=closed.example", "closed.example")
+    assert "3 ARKs not judged (2 answered 403, 1 a robot check: Cloudflare)" in told.text
+    assert "| closed.example | 3 | 2 answered 403" in markdown(Report.from_frames(blocked_frames))
