@@ -124,37 +124,21 @@ def counting_verdicts(reported: ReportScope) -> Select[Any]:
     These are the verdicts of the run, and the last earlier verdict for each URL that the run cites but did not request,
     because a run requests only the ARKs that are due. Unless the run is reported alone, later verdicts replace these.
     """
-    run_id, last_start = reported.run_id, start_of(reported.until)
-    # With the index, SQLite would seek every cited URL in every run.
-    request_url = without_index(verdict.c.request_url)
+    run_id = reported.run_id
     cited_urls = select(mention.c.request_url).join(document).where(document.c.run_id == run_id, is_current_mention)
     judged_urls = select(verdict.c.request_url).where(verdict.c.run_id == run_id)
     newest_first = (run.c.started_at.desc(), run.c.run_id.desc(), verdict.c.verdict_id.desc())
-
-    def ranked_by(*order: Any) -> Select[Any]:
-        age = func.row_number().over(partition_by=verdict.c.request_url, order_by=order)
-        return select(verdict.c.verdict_id, age.label("age")).join(run)
-
-    if not reported.is_alone:
-        ranked_verdicts = ranked_by(_answered_at.desc(), *newest_first).where(run.c.started_at <= last_start)
-        if not reported.is_all:
-            ranked_verdicts = ranked_verdicts.where(
-                or_(verdict.c.request_url.in_(cited_urls), verdict.c.request_url.in_(judged_urls))
-            )
-        ranked = ranked_verdicts.subquery()
-        return select(ranked.c.verdict_id).where(ranked.c.age == 1)
-    run_places = select(run.c.run_id, func.row_number().over(order_by=(run.c.started_at, run.c.run_id)).label("place"))
-    earlier_runs = run_places.where(run.c.started_at < last_start).subquery()
-    # With max(), SQLite returns the row of the maximum in each group; sorting all rows takes longer.
-    last_earlier_verdicts = (
-        select(verdict.c.verdict_id, func.max(earlier_runs.c.place))
-        .join(earlier_runs, earlier_runs.c.run_id == verdict.c.run_id)
-        .where(request_url.in_(cited_urls.except_(judged_urls)))
-        .group_by(verdict.c.request_url)
-        .subquery()
+    first = (verdict.c.run_id == run_id) if reported.is_alone else _answered_at
+    age = func.row_number().over(partition_by=verdict.c.request_url, order_by=(first.desc(), *newest_first))
+    ranked_verdicts = (
+        select(verdict.c.verdict_id, age.label("age")).join(run).where(run.c.started_at <= start_of(reported.until))
     )
-    own_verdicts = select(verdict.c.verdict_id).where(verdict.c.run_id == run_id)
-    return own_verdicts.union_all(select(last_earlier_verdicts.c.verdict_id)).subquery().select()
+    if not reported.is_all:
+        ranked_verdicts = ranked_verdicts.where(
+            or_(verdict.c.request_url.in_(cited_urls), verdict.c.request_url.in_(judged_urls))
+        )
+    ranked = ranked_verdicts.subquery()
+    return select(ranked.c.verdict_id).where(ranked.c.age == 1)
 
 
 def cache_numbers(connection: Connection, name: str, numbers: Select[Any]) -> Select[Any]:
