@@ -13,13 +13,8 @@ from reports.tables.ark_statuses import ark_states, ark_statuses, citation_count
 
 #: The finding for an ARK under a NAAN of the inventory that the inventory does not list.
 EXTRA = "extra"
-#: The findings, the most serious first, with an explanation of each. An ARK has at most one.
-FINDINGS = {
-    "never-seen": "Neither cited nor checked.",
-    "never-checked": "Cited, but never checked.",
-    "never-cited": "Checked, but not cited by any document.",
-    EXTRA: "ARKs under its NAANs that were found, but are not in your list.",
-}
+#: The findings, the most serious first. An ARK has at most one.
+FINDINGS = ("never-seen", "never-checked", "never-cited", EXTRA)
 
 
 @lru_cache(maxsize=2)
@@ -32,7 +27,7 @@ def inventory(frames: Frames) -> pd.DataFrame:
     finding = pd.Series("never-seen", index=rows.index, dtype="str").mask(is_cited, "never-checked")
     finding = finding.mask(is_checked, "never-cited").mask(is_cited & is_checked)
     rows = pd.concat([rows.assign(finding=finding), _extra_arks(frames).assign(finding=EXTRA)], ignore_index=True)
-    return rows.assign(rank=pd.Categorical(rows["finding"], [*FINDINGS], ordered=True))
+    return rows.assign(rank=pd.Categorical(rows["finding"], FINDINGS, ordered=True))
 
 
 def _extra_arks(frames: Frames) -> pd.DataFrame:
@@ -47,12 +42,11 @@ def _extra_arks(frames: Frames) -> pd.DataFrame:
     return rows[["ark", "naan", "object", "state", "citations", "documents", "first_document"]]
 
 
-def inventory_measures(frames: Frames) -> Iterator[tuple[str, int, str]]:
-    """Yield (name, number of ARKs, note) for the inventory and each of its `FINDINGS`; nothing without an inventory."""
+def inventory_measures(frames: Frames) -> Iterator[tuple[str, int]]:
+    """Yield (name, number of ARKs) for the inventory and each of its `FINDINGS`; nothing without an inventory."""
     if frames.inventory.empty:
         return
     table = inventory(frames)
-    listed_arks = table.loc[table["finding"].ne(EXTRA), "ark"]
-    yield "inventory", listed_arks.nunique(), "ARKs of the inventory that the run was compared with."
-    for finding, note in FINDINGS.items():
-        yield f"inventory: {finding}", table.loc[table["finding"].eq(finding), "ark"].nunique(), note
+    yield "inventory", table.loc[table["finding"].ne(EXTRA), "ark"].nunique()
+    for finding in FINDINGS:
+        yield f"inventory: {finding}", table.loc[table["finding"].eq(finding), "ark"].nunique()

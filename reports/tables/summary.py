@@ -28,28 +28,30 @@ from reports.tables.inventory import inventory_measures
 from reports.tables.overviews import HELD_BACK
 from reports.tables.wording import FAMILY_COUNTS, FAMILY_MEANINGS, OBJECT_MEANINGS, STATE_MEANINGS
 
-Measure: TypeAlias = tuple[str, int, str]
-"""The name of a measure, its value, and a note that explains it."""
-
+Measure: TypeAlias = tuple[str, int]
+"""The name of a measure, and its value."""
 
 #: The measure that counts requests: two audits of the same web may differ in it.
 REQUESTS_SENT = "requests sent"
 #: The measure that counts known problems.
 KNOWN = "known problems"
-#: The measures of documents by their outcome, with notes.
+#: The explanations of measures by name.
+_NOTES: Mapping[str, str] = DECLARED["measure"]
+#: The vocabularies that a subject is counted by, with the meanings of their tokens, which explain the measures.
+_MEANINGS: Mapping[str, Mapping[Any, str]] = {
+    "citations": FAMILY_MEANINGS,
+    "ARKs": FAMILY_MEANINGS,
+    "URLs": OBJECT_MEANINGS,
+    "ARKs by status": STATE_MEANINGS,
+}
+#: The measures of documents, by their outcome.
 _DOCUMENTS = {
-    "documents read": (DocumentOutcome.READ, "Received and read."),
-    "documents blocked": (ObjectOutcome.BLOCKED, "Not sent: a refusal, a robot check or a log-in came in their place."),
-    "documents paused": (
-        DocumentOutcome.PAUSED,
-        "Not sent: a page about a pause or a fault of the site came in their place.",
-    ),
-    "documents incomplete": (DocumentOutcome.INCOMPLETE, "Cut off on the way; the part that arrived was read."),
-    "documents not readable": (DocumentOutcome.UNREADABLE, "Received, but no reader understands them."),
-    "documents redirected": (
-        DocumentOutcome.REDIRECTED,
-        "Redirected to another of these documents, which is counted separately.",
-    ),
+    DocumentOutcome.READ: "documents read",
+    ObjectOutcome.BLOCKED: "documents blocked",
+    DocumentOutcome.PAUSED: "documents paused",
+    DocumentOutcome.INCOMPLETE: "documents incomplete",
+    DocumentOutcome.UNREADABLE: "documents not readable",
+    DocumentOutcome.REDIRECTED: "documents redirected",
 }
 #: The outcomes that are measured even if no document has them.
 _USUAL = (DocumentOutcome.READ, DocumentOutcome.UNREADABLE, DocumentOutcome.REDIRECTED)
@@ -62,106 +64,82 @@ def summary(frames: Frames) -> pd.DataFrame:
     and comes last. A run that was pruned has no number of questions to compare.
     """
     compared_run = frames.compared_run
-    measures, compared_measures = _measures(frames), _measures(compared_run) if compared_run else {}
-    notes = {name: note for name, (_, note) in (measures | compared_measures).items()}
+    measures, compared_measures = dict(_measures(frames)), dict(_measures(compared_run)) if compared_run else {}
+    names = list(measures | compared_measures)
     values, compared_values = (
-        pd.array([values.get(name, (0, ""))[0] if values else None for name in notes], dtype="Int64")
+        pd.array([values.get(name, 0) if values else None for name in names], dtype="Int64")
         for values in (measures, compared_measures)
     )
-    table = pd.DataFrame(
-        {"measure": notes.keys(), "note": notes.values(), "value": values, "compared": compared_values}
-    )
+    table = pd.DataFrame({"measure": names, "value": values, "compared": compared_values, "note": map(_note, names)})
     if compared_run and compared_run.findings["kind"].eq(PRUNED).any():
         table.loc[table["measure"].isin(("findings", "questions asked", REQUESTS_SENT)), "compared"] = pd.NA
     return table.assign(change=table["value"] - table["compared"])
 
 
-def _measures(frames: Frames) -> dict[str, tuple[int, str]]:
-    """Return the measures of one run by name, each with its value and an explanation."""
-    known_count = frames.known["ark_id"].nunique()
-    measures: list[Measure] = [
-        *_document_measures(frames),
-        *_citation_measures(frames),
-        *_ark_measures(frames),
-        ("URLs", len(frames.verdicts), "Each ARK at each URL where it was cited or requested."),
-        *_measures_by("URLs", OBJECT_MEANINGS, Counter(frames.verdicts["object"])),
-        *(
-            [(KNOWN, known_count, "ARKs with a problem that your list of known problems accepts.")]
-            if known_count
-            else []
-        ),
-        *inventory_measures(frames),
-        ("findings", len(frames.findings), "Remarks about documents; each kind and text counts once per document."),
-        *_question_measures(frames),
-    ]
-    return {name: (value, note) for name, value, note in measures}
+def _note(measure: str) -> str:
+    """Return the explanation of a measure."""
+    subject, _, token = measure.partition(": ")
+    return _NOTES.get(measure) or _MEANINGS[subject][token]
+
+
+def _measures(frames: Frames) -> Iterator[Measure]:
+    """Yield the measures of one run."""
+    yield from _document_measures(frames)
+    yield from _citation_measures(frames)
+    yield from _ark_measures(frames)
+    yield "URLs", len(frames.verdicts)
+    yield from _measures_by("URLs", frames.verdicts["object"])
+    if known_count := frames.known["ark_id"].nunique():
+        yield KNOWN, known_count
+    yield from inventory_measures(frames)
+    yield "findings", len(frames.findings)
+    yield from _question_measures(frames)
 
 
 def _document_measures(frames: Frames) -> Iterator[Measure]:
     counts = Counter(frames.documents["outcome"])
     referer_count = counts[DocumentOutcome.REFERER]
-    missing_count = counts.total() - referer_count - sum(counts[outcome] for outcome, _ in _DOCUMENTS.values())
-    yield "documents", counts.total(), "Every requested document."
-    for name, (outcome, note) in _DOCUMENTS.items():
+    yield "documents", counts.total()
+    for outcome, name in _DOCUMENTS.items():
         if counts[outcome] or outcome in _USUAL:
-            yield name, counts[outcome], note
-    yield "documents not reached", missing_count, "Not received."
+            yield name, counts[outcome]
+    yield "documents not reached", counts.total() - referer_count - sum(counts[outcome] for outcome in _DOCUMENTS)
     if referer_count:
-        yield (
-            "documents named in logs",
-            referer_count,
-            "Pages that visitors came from according to a log; not requested.",
-        )
+        yield "documents named in logs", referer_count
 
 
 def _citation_measures(frames: Frames) -> Iterator[Measure]:
     mentions = judged_mentions(frames, "object")
-    families_of = Counter(families(mentions.drop_duplicates("citation_id")["object"]))
-    note = "Citations of an ARK in a document; a link and its text are one."
-    yield "citations", families_of.total(), note
-    yield "places", len(mentions), "Places of these citations: link targets, texts, metadata."
-    yield from _measures_by("citations", FAMILY_MEANINGS, families_of)
-    repaired = mentions.loc[mentions["repairs"].fillna("").ne(""), "citation_id"].nunique()
-    yield "citations repaired", repaired, "Broken by typesetting or markup, and repaired."
-    ambiguous = mentions.loc[mentions["confidence"].eq("ambiguous"), "citation_id"].nunique()
-    yield "citations ambiguous", ambiguous, "More than one reading is possible; the alternatives are kept."
+    citation_families = families(mentions.drop_duplicates("citation_id")["object"])
+    yield "citations", len(citation_families)
+    yield "places", len(mentions)
+    yield from _measures_by("citations", citation_families)
+    yield "citations repaired", mentions.loc[mentions["repairs"].fillna("").ne(""), "citation_id"].nunique()
+    yield "citations ambiguous", mentions.loc[mentions["confidence"].eq("ambiguous"), "citation_id"].nunique()
     if mentions["asked"].isna().all():
         return
     fails = families(mentions["object"]).eq(Family.FAILS)
-    yield "requests in logs", int(mentions["asked"].sum()), "Requests for these ARKs, according to the logs."
-    yield (
-        f"requests in logs: {Family.FAILS}",
-        int(mentions.loc[fails, "asked"].sum()),
-        "Requests for ARKs that fail at the requested URL.",
-    )
+    yield "requests in logs", int(mentions["asked"].sum())
+    yield f"requests in logs: {Family.FAILS}", int(mentions.loc[fails, "asked"].sum())
 
 
 def _ark_measures(frames: Frames) -> Iterator[Measure]:
     standings = ark_statuses(frames)
-    yield "ARKs", len(standings), "Distinct ARKs; an ARK with several URLs counts once, with its best outcome."
-    yield from _measures_by("ARKs", FAMILY_MEANINGS, Counter(standings["family"]))
-    described = int(standings["metadata"].isin(DESCRIBED).sum())
-    yield ("ARKs described", described, "The provider answers ?info with metadata about the object.")
-    committed = int(standings["commitment"].eq(CommitmentOutcome.STATED).sum())
-    yield "ARKs with a stated commitment", committed, "The provider states a commitment."
+    yield "ARKs", len(standings)
+    yield from _measures_by("ARKs", standings["family"])
+    yield "ARKs described", int(standings["metadata"].isin(DESCRIBED).sum())
+    yield "ARKs with a stated commitment", int(standings["commitment"].eq(CommitmentOutcome.STATED).sum())
     is_of_later_run = frames.verdicts["run_id"].isin(frames.later["run_id"])
     earlier_verdicts = frames.verdicts[~is_of_later_run & ~frames.verdicts["run_id"].isin(frames.run["run_id"])]
-    yield (
-        "ARKs as found before",
-        earlier_verdicts["ark_id"].nunique(),
-        "Not checked in this run; their last verdict counts.",
-    )
+    yield "ARKs as found before", earlier_verdicts["ark_id"].nunique()
     if len(frames.later):
-        rechecked_count = frames.verdicts.loc[is_of_later_run, "ark_id"].nunique()
-        yield ("ARKs checked again since", rechecked_count, "Checked again by later runs; their last verdict counts.")
-    yield from _measures_by("ARKs by status", STATE_MEANINGS, Counter(ark_states(frames)["state"]))
+        yield "ARKs checked again since", frames.verdicts.loc[is_of_later_run, "ark_id"].nunique()
+    yield from _measures_by("ARKs by status", ark_states(frames)["state"])
 
 
 def _question_measures(frames: Frames) -> Iterator[Measure]:
-    asked_count = frames.verdicts.loc[frames.verdicts["request_count"].gt(0), "ark_id"].nunique()
-    yield "ARKs asked about", asked_count, "Cited or given, and requested at least once."
-    note = "One chain of requests each: for objects, metadata, controls, other readings and other forms, each attempt."
-    yield "questions asked", len(frames.observations), note
+    yield "ARKs asked about", frames.verdicts.loc[frames.verdicts["request_count"].gt(0), "ark_id"].nunique()
+    yield "questions asked", len(frames.observations)
     request_columns = ["run_id", "chain_end", "status", "request_count"]
     is_own = frames.observations["run_id"].isin(frames.run["run_id"])
     observations, documents = frames.observations.loc[is_own, request_columns], frames.documents
@@ -170,18 +148,15 @@ def _question_measures(frames: Frames) -> Iterator[Measure]:
     sent_count = (observations["request_count"] - is_held_back).clip(lower=0).sum()
     is_held_back = documents["outcome"].isin(HELD_BACK)
     sent_count += (documents["request_count"] - is_held_back).clip(lower=0).sum()
-    note = "For documents and for ARKs, redirects included; without robots.txt."
-    yield REQUESTS_SENT, int(sent_count), note
+    yield REQUESTS_SENT, int(sent_count)
 
 
-def _measures_by(subject: str, meanings: Mapping[Any, str], counts: Mapping[Any, int]) -> Iterator[Measure]:
-    """Yield a measure of *subject* for each family, or for each token of another vocabulary that occurs.
-
-    *meanings* and *counts* have the note and the value by token.
-    """
-    for token, meaning in meanings.items():
+def _measures_by(subject: str, tokens: pd.Series) -> Iterator[Measure]:
+    """Yield the number of *tokens* of *subject* for each family, or for each token of another vocabulary that occurs."""
+    counts = Counter(tokens)
+    for token in _MEANINGS[subject]:
         if counts[token] or token in FAMILY_MEANINGS:
-            yield f"{subject}: {token}", counts[token], meaning
+            yield f"{subject}: {token}", counts[token]
 
 
 @dataclass(frozen=True, slots=True)
