@@ -44,9 +44,11 @@ def changes(frames: Frames) -> pd.DataFrame:
     failures = [new_failures(frames, frames.compared_run)] if frames.compared_run else []
     rows = pd.concat([events.astype({"event": "str"}), *failures], ignore_index=True)
     rows = rows.merge(diagnosed_failures(frames)[[*PAIR, "cause"]], on=PAIR, how="left")
-    failed_checks = frames.history[families(frames.history["object"]).isin(PROBLEMS)]
+    is_recovered = rows["event"].eq(EventKind.RECOVERED)
+    checks = frames.history[frames.history["ark_id"].isin(rows.loc[is_recovered, "ark_id"])]
+    failed_checks = checks[families(checks["object"]).isin(PROBLEMS)]
     last_failures = failed_checks.drop_duplicates("ark_id", keep="last").set_index("ark_id")["object"].astype("str")
-    failed_with = rows["ark_id"].map(last_failures).where(rows["event"].eq(EventKind.RECOVERED))
+    failed_with = rows["ark_id"].map(last_failures).where(is_recovered)
     return rows.assign(failed_with=failed_with, rank=rows["event"].map(SEVERITY.index).astype("Int64"))
 
 
