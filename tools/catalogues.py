@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, Final
 
 from babel.messages.catalog import Catalog, Message
-from babel.messages.extract import DEFAULT_KEYWORDS, extract_from_dir
+from babel.messages.extract import extract_from_dir
 from babel.messages.pofile import read_po, write_po
 
 from reports.languages import FOLDER, NAMES
@@ -29,8 +29,6 @@ _SOURCES: Final = {
     "arkaudit/output": [("reporting.py", "python"), ("hints.py", "python")],
     "arkaudit/features/living_issue": [("**.py", "python")],
 }
-#: Functions beside gettext's that take a sentence, and the positions of its forms.
-_KEYWORDS: Final = {**DEFAULT_KEYWORDS, "Forms": (1, 2)}
 #: The fields of declarations that are texts for readers.
 _TEXTS: Final = ("title", "caption", "nothing", "meaning", "unit", "answers")
 #: The field of a vocabulary that is a token.
@@ -44,11 +42,7 @@ def extract_sentences() -> Catalog:
     catalogue = Catalog(project="arkaudit", charset="utf-8")
     for folder, methods in _SOURCES.items():
         for name, _, message, comments, context in extract_from_dir(
-            FOLDER.parent.parent / folder,
-            methods,
-            keywords=_KEYWORDS,
-            comment_tags=["Translators:"],
-            strip_comment_tags=True,
+            FOLDER.parent.parent / folder, methods, comment_tags=["Translators:"], strip_comment_tags=True
         ):
             place = (f"{folder}/{name}", 0)
             catalogue.add(message, locations=[place], auto_comments=comments, context=context)

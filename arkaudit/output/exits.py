@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, NoReturn, TextIO
 
 from arkaudit.output.hints import Fault, fault_lines, next_words
 from extractors.model.errors import EXIT_INTERRUPTED, EXIT_MISTAKE, EXIT_UNFINISHED, ArkauditError
-from reports.languages import ENGLISH, Language
+from reports.languages import ENGLISH, VOCABULARY, Language
 from reports.languages.display import count_noun, escape_invisible
 
 if TYPE_CHECKING:
@@ -361,10 +361,11 @@ def check_total(families: Iterable[Family], without_ark: int, known_problems: in
     >>> check_total([Family.WORKS, Family.WORKS, Family.FAILS], 1, 0)
     '3 ARKs checked: 2 work, 1 fails; 1 line holds no ARK'
     """
-    from reports.tables.wording import FAMILY_COUNTS
+    from crawler.model.outcomes import Family
 
     counts = Counter(families)
-    family_words = [ENGLISH.counted(forms, counts[family]) for family, forms in FAMILY_COUNTS.items() if counts[family]]
+    forms = VOCABULARY["family"]
+    family_words = [ENGLISH.counted(forms[family]["count"], counts[family]) for family in Family if counts[family]]
     families_part = f": {', '.join(family_words)}" if family_words else ""
     ark_words = f"{count_noun(counts.total(), 'ARK')} checked{families_part}"
     line_words = f"{count_noun(without_ark, 'line holds', 'lines hold')} no ARK" if without_ark else ""

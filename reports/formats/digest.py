@@ -23,7 +23,7 @@ from crawler.model.observations import Family
 from reports.languages import ENGLISH, N_, Language
 from reports.languages.display import escape_invisible, escape_invisible_json
 from reports.languages.templates import macros
-from reports.remediation.causes import ADVICE, CAUSE_NAMES, Cause, Fault
+from reports.remediation.causes import Cause, Fault
 from reports.tables.actions import cause_key
 from reports.tables.changes import FAILING, SEVERITY
 from reports.tables.definitions import records_of, rows_of
@@ -233,8 +233,6 @@ def _digest_macros(
         quoted=partial(quote, safe=":/"),
         kinds=HEADINGS,
         unread=UNREAD,
-        cause_names=CAUSE_NAMES,
-        advice=ADVICE,
     )
 
 

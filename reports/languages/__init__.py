@@ -40,14 +40,6 @@ def N_(sentence: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Forms:
-    """A sentence in singular and plural, marked for translation."""
-
-    one: str
-    many: str
-
-
-@dataclass(frozen=True, slots=True)
 class Language:
     """A language: its sentences, and its form of numbers and dates."""
 
@@ -84,18 +76,18 @@ class Language:
         """Return the singular or plural for *number* in *context*, which tells homonyms apart."""
         return self._fill(self._catalogue.npgettext(context, one, many, int(number)), {"number": number, **values})
 
-    def counted(self, sentence: Forms, number: int, /, **values: Any) -> str:
-        """Return the singular or plural of *sentence* for *number*, filled with *values*."""
-        return self.ngettext(sentence.one, sentence.many, number, **values)
+    def counted(self, forms: Mapping[str, str], number: int, /) -> str:
+        """Return the singular or plural for *number*; *forms* are `one` and `many` of the vocabulary."""
+        return self.ngettext(forms["one"], forms["many"], number)
 
     def apply(self, function: Callable[[str], str], text: str) -> str:
         """Return the result of *function* for *text*, which is in this language; `Texts` calls it for each language."""
         return function(text)
 
-    def forms(self, sentence: Forms) -> Mapping[str, str]:
-        """Return the forms of *sentence* with placeholders, by their CLDR names: ``one`` and ``other``."""
+    def forms(self, forms: Mapping[str, str]) -> Mapping[str, str]:
+        """Return the translated *forms* with placeholders, by their CLDR names: ``one`` and ``other``."""
         return {
-            name: self._catalogue.ngettext(sentence.one, sentence.many, number)
+            name: self._catalogue.ngettext(forms["one"], forms["many"], number)
             for name, number in (("one", 1), ("other", 2))
         }
 

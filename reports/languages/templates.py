@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from reports.languages import VOCABULARY
 from reports.languages.display import code, escape_invisible, heading, link, markdown_words
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ def _environment(package: str) -> Environment:
     )
     filters = {"code": code, "heading": heading, "link": link, "plain": markdown_words, "shown": escape_invisible}
     environment.filters |= filters
+    environment.globals["vocabulary"] = VOCABULARY
     return environment
 
 

@@ -17,12 +17,11 @@ from extractors.model.urls import authority_of
 from reports.languages import ENGLISH, Language
 from reports.languages.display import code, escape_invisible, link
 from reports.languages.templates import macros
-from reports.remediation.causes import ADVICE, CAUSE_NAMES, FAULT_OF, Cause, Fault
+from reports.remediation.causes import Cause, Fault
 from reports.store.frames import Frames
 from reports.store.run_queries import WORKING
 from reports.tables.actions import cause_key, contacts
 from reports.tables.definitions import records_of
-from reports.tables.wording import FAULT_NAMES, GRADE_NAMES, OBJECT_MEANINGS
 
 #: Number of ARKs listed in a letter; it states how many more there are.
 MOST_NAMED = 12
@@ -81,10 +80,7 @@ def letter(
         arks=list(dict.fromkeys(failure.ark for failure in failures))[:MOST_NAMED],
         count=count,
         sender=sender,
-        is_passing=FAULT_OF[cause] is Fault.NOBODY,
-        cause_names=CAUSE_NAMES,
         reached={outcome for outcome in WORKING if outcome != ObjectOutcome.WORKS_ELSEWHERE},
-        meanings=OBJECT_MEANINGS,
         authority_of=authority_of,
     )
     return Letter(letter_macros.subject(), letter_macros.body())
@@ -129,16 +125,7 @@ class ActionCard:
 
 def card_macros(language: Language) -> Any:
     """Return the macros with the words of cards."""
-    return macros(
-        "card.txt.j2",
-        "reports.page",
-        language,
-        cause_names=CAUSE_NAMES,
-        fault_names=FAULT_NAMES,
-        grade_names=GRADE_NAMES,
-        advices=ADVICE,
-        as_code=lambda text: code(escape_invisible(text)),
-    )
+    return macros("card.txt.j2", "reports.page", language, as_code=lambda text: code(escape_invisible(text)))
 
 
 def action_cards(

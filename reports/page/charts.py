@@ -17,7 +17,7 @@ from reports.store.frames import Frames
 from reports.tables.ark_statuses import FAMILY_COLUMNS
 from reports.tables.definitions import in_order, records_of
 from reports.tables.persistence import runs
-from reports.tables.wording import FAMILY_COUNTS, FAMILY_NAMES
+from reports.tables.wording import FAMILY_NAMES
 
 #: The tables with charts, in the order of the charts.
 CHART_TABLES = ("naans", "services", "survival")
@@ -60,7 +60,7 @@ def charts_of(name: str, table: pd.DataFrame, frames: Frames, language: Language
 
 def chart_macros(language: Language) -> Any:
     """Return the macros with the sentences of charts."""
-    return macros("charts.txt.j2", "reports.page", language, family_counts=FAMILY_COUNTS)
+    return macros("charts.txt.j2", "reports.page", language)
 
 
 def _chart(name: str, alt: Any, language: Language, drawing: Mapping[str, Any], **numbers: Any) -> Chart:

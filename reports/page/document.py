@@ -35,7 +35,7 @@ from reports.tables.ark_statuses import families
 from reports.tables.definitions import DECLARED, in_order, records_of, table_definition
 from reports.tables.report_tables import TABLES, Report
 from reports.tables.summary import SUMMARY_TABLES
-from reports.tables.wording import CHANGE_NAMES, FAILURE_MEANINGS, FAMILY_MEANINGS, TOKEN_NAMES
+from reports.tables.wording import FAILURE_MEANINGS, FAMILY_MEANINGS, TOKEN_NAMES
 
 if TYPE_CHECKING:
     from jinja2 import Template
@@ -99,7 +99,6 @@ def page_pieces(report: Report) -> Iterator[bytes | None]:
         "names": TOKEN_NAMES,
         "charts": charts,
         "comparison": change_lists(tables["changes"]) if frames.compared_run else [],
-        "change_names": CHANGE_NAMES,
         "most_listed": MOST_LISTED,
         "topics": [(topic, [shown_tables[name] for name in topic["tables"]]) for topic in DECLARED["topic"]],
         "columns_of": columns_of,

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from html import escape, unescape
 from typing import Any
 
-from reports.languages import LANGUAGES, VOCABULARY, Forms, Language
+from reports.languages import LANGUAGES, VOCABULARY, Language
 
 #: Tags. Their attributes contain no ``<`` or ``>``: all values are escaped.
 _TAG = re.compile(r"(<[^>]*>)")
@@ -146,6 +146,6 @@ WORDS: Mapping[str, str | Mapping[str, str]] = {
 def script_texts(language: Language) -> Mapping[str, str | Mapping[str, str]]:
     """Return `WORDS` in *language*: sentences, or their forms by CLDR name."""
     return {
-        name: language.gettext(words) if isinstance(words, str) else language.forms(Forms(**words))
+        name: language.gettext(words) if isinstance(words, str) else language.forms(words)
         for name, words in WORDS.items()
     }

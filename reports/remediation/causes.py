@@ -109,7 +109,6 @@ def grade(fault: Fault, *, citations: int, arks: int, confirmed: int, days: floa
 _CAUSE_WORDS = VOCABULARY["cause"]
 #: The party to contact first.
 FAULT_OF = {cause: Fault(_CAUSE_WORDS[cause]["fault"]) for cause in Cause}
-CAUSE_NAMES = {cause: _CAUSE_WORDS[cause]["name"] for cause in Cause}
 ADVICE = {cause: _CAUSE_WORDS[cause]["advice"] for cause in Cause}
 
 #: The cause that follows if the object was reached in another way than as written.

@@ -26,7 +26,7 @@ from reports.tables.changes import FAILING
 from reports.tables.definitions import DECLARED, records_of, rows_of
 from reports.tables.inventory import inventory_measures
 from reports.tables.overviews import HELD_BACK
-from reports.tables.wording import FAMILY_COUNTS, FAMILY_MEANINGS, OBJECT_MEANINGS, STATE_MEANINGS
+from reports.tables.wording import FAMILY_MEANINGS, OBJECT_MEANINGS, STATE_MEANINGS
 
 Measure: TypeAlias = tuple[str, int]
 """The name of a measure, and its value."""
@@ -235,7 +235,7 @@ class Summary:
 
 
 def _summary_macros(language: Language) -> Any:
-    return macros("summary.txt.j2", "reports.tables", language, family_counts=FAMILY_COUNTS)
+    return macros("summary.txt.j2", "reports.tables", language)
 
 
 #: The tables that a summary needs.

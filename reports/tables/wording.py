@@ -20,13 +20,11 @@ from crawler.model.outcomes import (
     ObjectOutcome,
 )
 from crawler.model.outcomes import SEVERITY as OUTCOME_SEVERITY
-from reports.languages import N_, VOCABULARY, Forms
+from reports.languages import N_, VOCABULARY
 from reports.remediation.causes import Cause
 
 _FAMILIES = VOCABULARY["family"]
 FAMILY_NAMES = {family: _FAMILIES[family]["name"] for family in Family}
-#: The names of families with a number of ARKs, in singular and plural.
-FAMILY_COUNTS = {family: Forms(**_FAMILIES[family]["count"]) for family in Family}
 FAMILY_MEANINGS = {family: _FAMILIES[family]["meaning"] for family in Family}
 OBJECT_MEANINGS: Mapping[str, str] = VOCABULARY["object"]
 METADATA_MEANINGS, COMMITMENT_MEANINGS = VOCABULARY["metadata"], VOCABULARY["commitment"]
@@ -71,10 +69,9 @@ FAILURE_MEANINGS = {
     str(Family.FAILS): FAMILY_MEANINGS[Family.FAILS],
     **{str(state): STATE_MEANINGS[state] for state in (ArkState.FAILING, ArkState.CONFIRMED_BROKEN)},
 }
-GRADE_NAMES, FAULT_NAMES = VOCABULARY["grade"], VOCABULARY["fault"]
 #: Every token that the page shows by a name.
 TOKEN_NAMES = {
-    **GRADE_NAMES,
+    **VOCABULARY["grade"],
     **{str(family): name for family, name in FAMILY_NAMES.items()},
     **FAILURE_TERMS,
     str(EventKind.CONFIRMED): FAILURE_TERMS[str(ArkState.CONFIRMED_BROKEN)],

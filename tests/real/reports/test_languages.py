@@ -8,7 +8,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from reports.languages import LANGUAGES, NAMES, Forms
+from reports.languages import LANGUAGES, NAMES
 from reports.languages.display import ColumnType
 from reports.tables.overviews import NAANS
 from tests.real.browser import Page, barriers, browser_page, needs_browser
@@ -172,7 +172,7 @@ def test_scripts_and_python_write_numbers_and_days_alike(browser: Page, language
         chosen = json.loads(
             browser.value(f"JSON.stringify({VALUES}.map(each => new Intl.PluralRules({code!r}).select(each)))")
         )
-        forms = language.forms(Forms("{number} citation", "{number} citations"))
+        forms = language.forms({"one": "{number} citation", "many": "{number} citations"})
         assert [language.ngettext("{number} citation", "{number} citations", value) for value in VALUES] == [
             forms.get(name, forms["other"]).format(number=language.number(value))
             for name, value in zip(chosen, VALUES, strict=True)

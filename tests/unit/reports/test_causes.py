@@ -19,11 +19,11 @@ from crawler.model.observations import (
 from crawler.store.store import Store
 from crawler.verdicts.verdict import WAYS
 from extractors.model.ark import Ark
-from reports.remediation.causes import ADVICE, CAUSE_NAMES, FAULT_OF, Cause, Failure, Fault, diagnose, pattern
+from reports.languages import VOCABULARY
+from reports.remediation.causes import ADVICE, FAULT_OF, Cause, Failure, Fault, diagnose, pattern
 from reports.store.frames import load_frames
 from reports.tables.failing import diagnosed_failures
 from reports.tables.report_tables import Tables
-from reports.tables.wording import FAULT_NAMES
 from tests.growth import LINEAR, growth
 from tests.unit.crawler.test_history import audit
 from tests.vectors import vectors
@@ -56,8 +56,8 @@ def test_every_cause_occurs_among_the_cases() -> None:
 
 def test_every_cause_has_a_fault_an_advice_and_a_name_and_every_way_a_cause() -> None:
     assert list(FAULT_OF) == list(Cause)
-    assert set(ADVICE) == set(CAUSE_NAMES) == set(Cause)
-    assert set(FAULT_NAMES) == set(Fault)
+    assert set(ADVICE) == set(VOCABULARY["cause"]) == set(Cause)
+    assert set(VOCABULARY["fault"]) == set(Fault)
     for cause, advice in ADVICE.items():
         assert ("organization" in advice) == (FAULT_OF[cause] is Fault.ORGANIZATION), "ask whom the card names"
     for way in WAYS:

@@ -137,7 +137,7 @@ def test_a_careless_translation_is_found(sentence: Any, said: Any, what: str) ->
 
 
 #: The number of arguments that are texts, by function.
-TEXTS = {"gettext": 1, "N_": 1, "pgettext": 2, "ngettext": 2, "npgettext": 3, "Forms": 2}
+TEXTS = {"gettext": 1, "N_": 1, "pgettext": 2, "ngettext": 2, "npgettext": 3}
 
 
 def test_no_sentence_hides_where_the_tool_does_not_look() -> None:
