@@ -78,7 +78,8 @@ class Language:
 
     def counted(self, forms: Mapping[str, str], number: int, /) -> str:
         """Return the singular or plural for *number*; *forms* are `one` and `many` of the vocabulary."""
-        return self.ngettext(forms["one"], forms["many"], number)
+        one, many = forms["one"], forms["many"]
+        return self.ngettext(one, many, number)
 
     def apply(self, function: Callable[[str], str], text: str) -> str:
         """Return the result of *function* for *text*, which is in this language; `Texts` calls it for each language."""
@@ -86,8 +87,9 @@ class Language:
 
     def forms(self, forms: Mapping[str, str]) -> Mapping[str, str]:
         """Return the translated *forms* with placeholders, by their CLDR names: ``one`` and ``other``."""
+        one, many = forms["one"], forms["many"]
         return {
-            name: self._catalogue.ngettext(forms["one"], forms["many"], number)
+            name: self._catalogue.ngettext(one, many, number)
             for name, number in (("one", 1), ("other", 2))
         }
 

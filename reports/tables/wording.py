@@ -28,6 +28,7 @@ FAMILY_NAMES = {family: _FAMILIES[family]["name"] for family in Family}
 FAMILY_MEANINGS = {family: _FAMILIES[family]["meaning"] for family in Family}
 OBJECT_MEANINGS: Mapping[str, str] = VOCABULARY["object"]
 METADATA_MEANINGS, COMMITMENT_MEANINGS = VOCABULARY["metadata"], VOCABULARY["commitment"]
+STATE_MEANINGS: Mapping[str, str] = VOCABULARY["state"]
 
 #: Meanings of the NAAN registry's codes for practices.
 PRACTICES = {"NR": "names are never re-assigned", "OP": "names are opaque", "CC": "names carry a check character"}
@@ -47,16 +48,6 @@ def naan_policy_words(policy: Mapping[str, Any]) -> str:
     subject = f"{policy['organization']}, for {policy['of']}" if policy.get("organization") else policy["of"]
     return f"{subject}: {', '.join(phrases)}"
 
-
-STATE_MEANINGS = {
-    ArkState.HEALTHY: "It worked at its last check.",
-    ArkState.FLAPPING: "It goes back and forth between working and failing.",
-    ArkState.FAILING: N_("It failed or gave no answer, but not yet often and long enough to confirm it."),
-    ArkState.CONFIRMED_BROKEN: N_("It failed at several checks over days, so this is no outage."),
-    ArkState.BLOCKED: "The provider refuses programs.",
-    ArkState.UNDETERMINED: "Its checks don't allow a judgement.",
-    ArkState.SKIPPED: "An example or a test: never requested.",
-}
 
 #: The three terms for ARKs that do not work, by token, from one check to several.
 FAILURE_TERMS = {

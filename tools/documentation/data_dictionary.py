@@ -15,7 +15,7 @@ from crawler.model import schema
 from extractors.mentions.rows import FlatColumn
 from extractors.model.ark import Remark
 from extractors.wraps.reasons import Reason
-from reports.remediation.causes import CAUSE_NAMES
+from reports.languages import VOCABULARY
 from reports.tables.definitions import Column
 from reports.tables.report_tables import TABLES
 from reports.tables.wording import STATE_MEANINGS
@@ -73,7 +73,11 @@ _TOKENS: tuple[tuple[str, str, Mapping[Any, str]], ...] = (
         {remark: remark.explanation for remark in Remark},
     ),
     ("States", "The status of an ARK at one URL after all its checks.", STATE_MEANINGS),
-    ("Causes", "The cause of a failure, as far as one run shows.", CAUSE_NAMES),
+    (
+        "Causes",
+        "The cause of a failure, as far as one run shows.",
+        {cause: words["name"] for cause, words in VOCABULARY["cause"].items()},
+    ),
 )
 
 

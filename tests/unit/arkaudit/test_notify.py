@@ -73,7 +73,7 @@ def test_digest_lists_the_causes_of_the_report_with_new_arks_their_documents_and
     text = as_markdown(made)
     assert subject(made) == "arkaudit: theses: 1 failing, 1 without an answer"
     assert "2 citations of 1 ARK in 2 documents, 1 of them new. Ask the organization" in text
-    assert "(<https://library.example/arks/#cause=unknown-naan%7Cresolver%7Cmuseum.example%7C>)" in text
+    assert "(<https://library.example/arks/#cause=unknown-naan%7Corganization%7Cmuseum.example%7C>)" in text
     link = "[`ark:53355/cl010120339`](<https://library.example/arks/#ark=ark:53355/cl010120339>)"
     assert f"  - {link} in `https://library.example/guide.html` and 1 other document\n" in text
 

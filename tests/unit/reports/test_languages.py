@@ -255,7 +255,7 @@ def test_markdown_begins_with_the_verdict_and_keeps_its_columns_and_tokens(repor
     assert re.fullmatch(r"\*\*.+\*\*", verdict)
     heads = re.compile(r"^\| (?:number|NAAN|measure|host) \|.*$", re.MULTILINE)
     assert heads.findall(english) == heads.findall(said) != []
-    assert "| 1 | unknown-naan | resolver | museum.example |" in said
+    assert "| 1 | unknown-naan | organization | museum.example |" in said
 
 
 # -- the page holds all of them
