@@ -88,10 +88,7 @@ class Language:
     def forms(self, forms: Mapping[str, str]) -> Mapping[str, str]:
         """Return the translated *forms* with placeholders, by their CLDR names: ``one`` and ``other``."""
         one, many = forms["one"], forms["many"]
-        return {
-            name: self._catalogue.ngettext(one, many, number)
-            for name, number in (("one", 1), ("other", 2))
-        }
+        return {name: self._catalogue.ngettext(one, many, number) for name, number in (("one", 1), ("other", 2))}
 
     def place(self, document: str, page: int | None, line: int | None = None) -> str:
         """Return a document with a page (from 1) or a line (from 1) in it, as editors and terminals open it.

@@ -7,7 +7,16 @@ from functools import lru_cache
 
 import pandas as pd
 
-from crawler.model.outcomes import BEST_FIRST, BEST_STATE_FIRST, FAMILY_OF, Family, MementoOutcome, ObjectOutcome
+from crawler.model.outcomes import (
+    BEST_FIRST,
+    BEST_STATE_FIRST,
+    DESCRIBED,
+    FAMILY_OF,
+    CommitmentOutcome,
+    Family,
+    MementoOutcome,
+    ObjectOutcome,
+)
 from reports.store.frames import Frames
 from reports.store.selections import OBJECT
 from reports.store.typed_columns import JOINT, vocabulary
@@ -64,6 +73,7 @@ def best(verdicts: pd.DataFrame, by: list[str]) -> pd.DataFrame:
 def ark_statuses(frames: Frames) -> pd.DataFrame:
     """Return one row per ARK that is cited or judged: NAAN, shoulder and best outcomes; in the order of the store.
 
+    `described` and `committed` tell whether it returns metadata, and has a stated commitment.
     A rejected reading of a doubtful citation is not an ARK of the run.
     """
     best_outcomes = best(frames.verdicts, ["ark_id"]).drop(columns="family")
@@ -71,7 +81,11 @@ def ark_statuses(frames: Frames) -> pd.DataFrame:
     rows = frames.arks.loc[frames.arks["ark_id"].isin(ark_ids), ["ark_id", "ark", "naan", "shoulder"]].merge(
         best_outcomes, on="ark_id", how="left"
     )
-    return rows.assign(family=families(rows["object"]))
+    return rows.assign(
+        family=families(rows["object"]),
+        described=rows["metadata"].isin(DESCRIBED),
+        committed=rows["commitment"].eq(CommitmentOutcome.STATED),
+    )
 
 
 def ark_states(frames: Frames) -> pd.DataFrame:

@@ -28,7 +28,6 @@ from reports.tables.ark_statuses import (
 )
 from reports.tables.definitions import PAIR, first_commitment_field, in_order, map_parsed, rows_of, tally
 from reports.tables.known import known_pairs
-from reports.tables.wording import naan_policy_words
 
 _EXAMPLE_SIGN = re.compile(
     r"\b(?:e\.g\.|for example|examples?|sample|placeholder|dummy|documentation|tutorial|handbook|manual|how[- ]?to"
@@ -99,7 +98,6 @@ def arks(frames: Frames) -> pd.DataFrame:
         expected_url=rows["ark"].map(expected_urls).astype("str"),
         permanence=first_commitment_field(commitments, "permanence", "what"),
         guarantor=first_commitment_field(commitments, "guarantor", "who"),
-        naan_policy=map_parsed(rows["naan_policy"], naan_policy_words),
         did_you_mean=map_parsed(rows["did_you_mean"], itemgetter("ark")),
         remarks=rows["remarks"].str.cat(findings, sep=JOINT, na_rep="").str.removeprefix(JOINT).str.removesuffix(JOINT),
         attention=rows["family"].map(ATTENTION.index).astype("Int64"),

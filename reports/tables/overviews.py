@@ -6,15 +6,7 @@ from dataclasses import asdict
 
 import pandas as pd
 
-from crawler.model.observations import (
-    DESCRIBED,
-    ChainEnd,
-    CommitmentOutcome,
-    DocumentOutcome,
-    Family,
-    ObjectOutcome,
-    Question,
-)
+from crawler.model.observations import ChainEnd, DocumentOutcome, Family, ObjectOutcome, Question
 from crawler.model.resolving import REFUSING_STATUSES
 from extractors.model.naan import SHARED_NAANS
 from reports.store.frames import Frames
@@ -43,11 +35,7 @@ _MOST, _MOST_SHOULDERS = 3, 10
 def naans(frames: Frames) -> pd.DataFrame:
     """Return one row per NAAN of cited or judged ARKs: numbers of ARKs by family, services, organization and policy."""
     statuses = ark_statuses(frames)
-    statuses = statuses.assign(
-        outcome=statuses["object"].astype("str").fillna("not asked"),
-        described=statuses["metadata"].isin(DESCRIBED),
-        committed=statuses["commitment"].eq(CommitmentOutcome.STATED),
-    )
+    statuses = statuses.assign(outcome=statuses["object"].astype("str").fillna("not asked"))
     service_counts = statuses.groupby("naan")[["described", "committed"]].sum()
     rows = family_counts(statuses, "naan").merge(service_counts, on="naan")
     rows = rows.merge(citation_counts(frames.mentions, "naan"), on="naan", how="left")

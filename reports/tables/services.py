@@ -40,9 +40,7 @@ def _levels(frames: Frames) -> pd.DataFrame:
     """Return one row per level: the number of provided services, from 3 to 0, then ``unknown`` for objects not judged."""
     statuses = ark_statuses(frames)
     works = statuses["family"].eq(Family.WORKS)
-    described = works & statuses["metadata"].isin(DESCRIBED)
-    committed = works & statuses["commitment"].eq(CommitmentOutcome.STATED)
-    service_counts = works.astype("Int64") + described.astype("Int64") + committed.astype("Int64")
+    service_counts = works.astype("Int64") + (works & statuses["described"]) + (works & statuses["committed"])
     levels = service_counts.where(works | statuses["family"].eq(Family.FAILS)).astype("str").fillna("unknown")
     table = pd.DataFrame(LEVELS.items(), columns=["outcome", "meaning"])
     table = table.assign(service="level", arks=[int(levels.eq(name).sum()) for name in table["outcome"]])

@@ -16,7 +16,7 @@ import pandas as pd
 
 from crawler.history.ark_status import EventKind
 from crawler.history.latest import PRUNED
-from crawler.model.observations import DESCRIBED, CommitmentOutcome, DocumentOutcome, Family, ObjectOutcome
+from crawler.model.observations import DocumentOutcome, Family, ObjectOutcome
 from reports.languages import ENGLISH, Language
 from reports.languages.templates import macros
 from reports.remediation.causes import Grade
@@ -127,8 +127,8 @@ def _ark_measures(frames: Frames) -> Iterator[Measure]:
     standings = ark_statuses(frames)
     yield "ARKs", len(standings)
     yield from _measures_by("ARKs", standings["family"])
-    yield "ARKs described", int(standings["metadata"].isin(DESCRIBED).sum())
-    yield "ARKs with a stated commitment", int(standings["commitment"].eq(CommitmentOutcome.STATED).sum())
+    yield "ARKs described", int(standings["described"].sum())
+    yield "ARKs with a stated commitment", int(standings["committed"].sum())
     is_of_later_run = frames.verdicts["run_id"].isin(frames.later["run_id"])
     earlier_verdicts = frames.verdicts[~is_of_later_run & ~frames.verdicts["run_id"].isin(frames.run["run_id"])]
     yield "ARKs as found before", earlier_verdicts["ark_id"].nunique()
