@@ -10,7 +10,7 @@ import pytest
 
 from reports.languages import LANGUAGES, NAMES
 from reports.languages.display import ColumnType
-from reports.tables.overviews import NAANS
+from reports.tables.report_tables import DEFINITIONS
 from tests.real.browser import Page, barriers, browser_page, needs_browser
 from tests.real.loopback import run_command
 from tests.real.reports.test_report_charts import TEXTS_AMISS
@@ -187,9 +187,9 @@ def test_column_headings_are_explained_in_the_page_language(browser: Page, langu
     for code, language in LANGUAGES.items():
         browser.value(f"arkaudit.speak({code!r})")
         browser.settled("arkaudit.renewed()")
-        assert browser.value(told) == language.gettext(NAANS.columns[0].meaning)
+        assert browser.value(told) == language.gettext(DEFINITIONS["naans"].columns[0].meaning)
         caption = browser.value("document.querySelector('#table-naans caption').textContent")
-        assert caption == language.gettext(NAANS.caption)
+        assert caption == language.gettext(DEFINITIONS["naans"].caption)
 
 
 #: How many links of the navigation one would have to scroll for.
