@@ -178,7 +178,7 @@ def hosts(frames: Frames) -> pd.DataFrame:
     rows = rows.merge(_blocked_arks(frames), on="host", how="outer")
     zeros = ["requests", *request_classes, "pauses_kept", "paused_s", "arks_not_judged"]
     rows = rows.fillna(dict.fromkeys(zeros, 0))
-    # Stores from before 0.1 lack the total count, and a killed process loses the counts of its last moments.
+    # A killed process loses the total counts of its last moments.
     all_requests = rows[["all_requests", "requests"]].astype("Int64").max(axis="columns")
     return rows.assign(all_requests=all_requests, mean_s=rows["mean_s"].astype("Float64").round(3))
 
