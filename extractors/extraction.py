@@ -350,7 +350,7 @@ def _scan_all(blocks: tuple[Block, ...], declared: Declared) -> tuple[list[list[
 
 
 def _is_evidence(mention: Mention) -> bool:
-    """Return False for an annotation of a PDF without text, which may stop at a line end."""
+    """Return True if *mention* may show where an ARK ends: not a PDF link over no text, which may be cut at a line end."""
     return mention.role is not Role.LINK_ANNOTATION or mention.link is not None
 
 

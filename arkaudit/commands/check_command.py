@@ -54,7 +54,7 @@ def check(
     arks: tuple[str, ...],
     from_file: str | None,
     inventory: Path | None,
-    form: str,
+    output_format: str,
     dry_run: bool,
     store_file: Path | None,
     resume: bool | None,
@@ -115,7 +115,7 @@ def check(
         for text in inventory_arks:
             places_by_text[text].append(str(inventory))
         result = check_lines(texts, config, store_file, places_by_text=places_by_text, resume=resume)
-    print_check(result, form, store_file, config_file)
+    print_check(result, output_format, store_file, config_file)
     exit_on(fail_on, result.tokens, store_file=store_file)
 
 

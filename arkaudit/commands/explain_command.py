@@ -16,10 +16,10 @@ from extractors.model.errors import UserMistake
 @click.command(cls=GroupedCommand)
 @click.argument("arks", metavar="ARK|URL…", nargs=-1, required=True)
 @store_file_option(help="Explain the last check in this store, and list all of them. No request is sent.")
-@click.option("--format", "form", type=click.Choice(["text", "jsonl"]), default="text", show_default=True)
+@click.option("--format", "output_format", type=click.Choice(["text", "jsonl"]), default="text", show_default=True)
 @request_options
 def explain(
-    arks: tuple[str, ...], store_file: Path | None, form: str, config_file: Path | None, **options: Any
+    arks: tuple[str, ...], store_file: Path | None, output_format: str, config_file: Path | None, **options: Any
 ) -> None:
     """Explain the verdict on an ARK step by step: each request, its answer, and what the answer means.
 
@@ -31,7 +31,7 @@ def explain(
     arkaudit explain ark:12148/btv1b8449691v --store audit.db
     """
     if store_file is not None:
-        _explain_stored(arks, store_file, form)
+        _explain_stored(arks, store_file, output_format)
         return
     from rich.console import Console
 
@@ -40,7 +40,7 @@ def explain(
     from arkaudit.output.output_rows import write_jsonl
 
     result = check_lines(arks, config_of(config_file, options), None, places_by_text=None, explain=True, resume=None)
-    if form == "text":
+    if output_format == "text":
         print_explanations(result.rows, Console())
     else:
         write_jsonl(result.rows, sys.stdout)

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 @from_places_option
 @click.option(
     "--format",
-    "form",
+    "output_format",
     type=click.Choice(["jsonl", "csv", "table", "none"]),
     help="Format of the mentions.  [default: a table on a terminal, else jsonl]",
 )
@@ -60,7 +60,7 @@ if TYPE_CHECKING:
 def extract(
     places: tuple[str, ...],
     from_file: str | None,
-    form: str | None,
+    output_format: str | None,
     all_columns: bool,
     unique: bool,
     findings: Path | None,
@@ -92,9 +92,9 @@ def extract(
         return
     if not places:
         raise UserMistake("nothing to read: give files, folders or URLs, or --from FILE")
-    if unique and form:
+    if unique and output_format:
         raise UserMistake("--unique is a format of its own: give it without --format")
-    if all_columns and form != "csv":
+    if all_columns and output_format != "csv":
         raise UserMistake("--all-columns is for --format csv")
     seeds = Seeds.parse(path for path in places if path != "-")
     has_defaults = config_file is None and all(value in (None, ()) for value in options.values())
@@ -124,7 +124,9 @@ def extract(
                 yield result.value.rendered
 
         default_form = "table" if sys.stdout.isatty() else "jsonl"
-        _print_mentions("unique" if unique else form or default_form, rendered_documents, all_columns=all_columns)
+        _print_mentions(
+            "unique" if unique else output_format or default_form, rendered_documents, all_columns=all_columns
+        )
     if not total.read_count:
         end_unread("nothing", total.unread_names)
     is_failing = MISTYPED in fail_on
@@ -141,9 +143,9 @@ def extract(
 
 
 def _print_mentions(
-    form: str, rendered_documents: Callable[[Callable[[Document], Any]], Iterable[Any]], *, all_columns: bool
+    output_format: str, rendered_documents: Callable[[Callable[[Document], Any]], Iterable[Any]], *, all_columns: bool
 ) -> None:
-    """Print the mentions of documents as *form*: ``table``, ``csv``, ``jsonl``, ``unique`` (distinct ARKs) or ``none``.
+    """Print the mentions of documents as *output_format*: ``table``, ``csv``, ``jsonl``, ``unique`` (distinct ARKs) or ``none``.
 
     *rendered_documents* returns the result of a function for each document.
     """
@@ -151,18 +153,18 @@ def _print_mentions(
     from extractors.documents import mention_rows
     from extractors.mentions.rows import ALL_COLUMNS, MAIN_COLUMNS
 
-    if form == "table":
+    if output_format == "table":
         from rich.console import Console
 
         rows.print_mentions(chain.from_iterable(rendered_documents(mention_rows)), Console())
-    elif form == "csv":
+    elif output_format == "csv":
         columns = ALL_COLUMNS if all_columns else MAIN_COLUMNS
         csv_lines = partial(rows.mention_csv_lines, columns=columns, is_terminal=sys.stdout.isatty())
         rows.write(rows.csv_line(columns), sys.stdout)
         rows.write_all(rendered_documents(csv_lines), sys.stdout)
-    elif form == "jsonl":
+    elif output_format == "jsonl":
         json_lines = partial(rows.mention_lines, is_utf8=rows.is_utf8(sys.stdout))
         rows.write_all(rendered_documents(json_lines), sys.stdout)
     else:
         arks = dict.fromkeys(chain.from_iterable(rendered_documents(rows.distinct_arks)))
-        rows.write_all((f"{ark}\n" for ark in arks if form == "unique"), sys.stdout)
+        rows.write_all((f"{ark}\n" for ark in arks if output_format == "unique"), sys.stdout)

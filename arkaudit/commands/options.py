@@ -238,13 +238,13 @@ resume_option = click.option(
 dry_run_option = flag("--dry-run", help="Print the number and duration of requests to each host without sending any.")
 """The option to print a forecast instead of sending requests."""
 table_option = click.option(
-    "--format", "form", type=click.Choice(["table", "json"]), default="table", show_default=True
+    "--format", "output_format", type=click.Choice(["table", "json"]), default="table", show_default=True
 )
 """The option to print a table or JSON."""
 
 
 verdict_format_option = click.option(
-    "--format", "form", type=click.Choice(["jsonl", "table"]), default="jsonl", show_default=True
+    "--format", "output_format", type=click.Choice(["jsonl", "table"]), default="jsonl", show_default=True
 )
 """The option for the output of a check."""
 

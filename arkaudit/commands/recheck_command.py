@@ -65,7 +65,7 @@ def recheck(
     named_arks: tuple[str, ...],
     causes: tuple[str, ...],
     limit: int | None,
-    form: str,
+    output_format: str,
     dry_run: bool,
     fail_on: tuple[str, ...],
     audit: str | None,
@@ -98,7 +98,7 @@ def recheck(
     from arkaudit.audits.checking import recheck_arks, recovered_arks
 
     result = recheck_arks(arks, config, store_file)
-    print_check(result, form, store_file, config_file)
+    print_check(result, output_format, store_file, config_file)
     working_arks = recovered_arks(arks, result.outcomes)
     for working_ark in working_arks[:_MOST_SHOWN]:
         say(f"works again: {working_ark.ark}, at {working_ark.request_url}")

@@ -57,12 +57,12 @@ def schedule() -> None:
 @schedule.command("list", short_help="Show the next run and the last result of each audit.")
 @audits_option
 @table_option
-def schedule_list(config_file: Path, form: str) -> None:
+def schedule_list(config_file: Path, output_format: str) -> None:
     """Print the next run and the last result of each audit."""
     from arkaudit.output.output_rows import print_table, write_json
 
     audits = [row(audit, datetime.now(UTC)) for audit in load_scheduled_audits(config_file)]
-    if form == "json":
+    if output_format == "json":
         write_json(audits)
     else:
         print_table(table(audits))

@@ -42,7 +42,7 @@ def registry_update(source: str | None, config_file: Path | None, **options: Any
 @registry.command("show", short_help="Show the registry's entry for a NAAN, a shoulder or an ARK.")
 @click.argument("asked", metavar="NAAN|NAAN/SHOULDER|ARK")
 @table_option
-def registry_show(asked: str, form: str) -> None:
+def registry_show(asked: str, output_format: str) -> None:
     """Print the organization, start and resolver of a NAAN or shoulder, and the age of the copy.
 
     Exits with 1 if the registry has no entry. Without a copy, only a few well-known NAANs are known.
@@ -54,7 +54,7 @@ def registry_show(asked: str, form: str) -> None:
     """
     from arkaudit.upkeep.naan_registry import show
 
-    show(asked, form)
+    show(asked, output_format)
 
 
 @click.group()
@@ -80,7 +80,7 @@ def store_check(store_file: Path) -> None:
     check_store(store_file)
 
 
-class _Keep(click.ParamType[Any]):
+class _RunsToKeep(click.ParamType[Any]):
     """The runs to keep: a number of runs or of days."""
 
     name = "N-runs|N-days"
@@ -95,7 +95,7 @@ class _Keep(click.ParamType[Any]):
 @store.command("prune", short_help="Remove the answers of old runs, not their verdicts.")
 @store_option
 @click.option(
-    "--keep", type=_Keep(), required=True, help="Runs to leave whole: the last N, or those of the last N days."
+    "--keep", type=_RunsToKeep(), required=True, help="Runs to leave whole: the last N, or those of the last N days."
 )
 def store_prune(store_file: Path, keep: dict[str, int | None]) -> None:
     """Remove the answers of old runs from a store. The last run is always kept.

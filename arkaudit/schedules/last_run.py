@@ -30,7 +30,7 @@ BETWEEN_ATTEMPTS = timedelta(minutes=5)
 FOLDER = ".arkaudit"
 #: Size limit of a file, and allowed difference between clocks.
 _MOST_BYTES = 2**16
-_LEEWAY = timedelta(minutes=1)
+_CLOCK_LEEWAY = timedelta(minutes=1)
 #: Seconds to wait for a lock that another process only probes.
 _LOCK_WAIT_S = 1.0
 #: Exit codes of finished runs. 2 is a mistake that another attempt would repeat.
@@ -84,7 +84,8 @@ class LastRun:
     def without_future_times(self, now: datetime) -> LastRun:
         """Return the run with times in the future (beyond clock differences) set to *now*."""
         started, due, ended = (
-            now if time is not None and time > now + _LEEWAY else time for time in (self.started, self.due, self.ended)
+            now if time is not None and time > now + _CLOCK_LEEWAY else time
+            for time in (self.started, self.due, self.ended)
         )
         return replace(self, started=started or now, due=due, ended=ended)
 

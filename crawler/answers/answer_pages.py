@@ -25,8 +25,8 @@ from crawler.answers.own_part import (
     parse_page,
     remove,
 )
-from crawler.answers.quirks import LABEL_CHARS, is_absent_path, is_search, is_visitor_counter, plain, quirks
-from crawler.answers.structured import from_json, kernel, plain_key, record_of
+from crawler.answers.quirks import LABEL_CHARS, is_error_page_path, is_search, is_visitor_counter, plain, quirks
+from crawler.answers.structured import from_json, kernel, metadata_record_in, plain_key
 from crawler.answers.withdrawals import ARK_OR_URL
 from crawler.model.observations import MOST_ARKS, PageFacts
 from extractors.find import find_arks
@@ -43,8 +43,8 @@ _SELF_META = re.compile(
 _SCRIPT_TYPE = re.compile(r"(?:(?:text|application)/(?:x-)?(?:java|ecma|live|j)script[\d.]*|module)?\Z", re.IGNORECASE)
 _VALUE_CHARS = 500
 #: Attributes with the address of a link, a picture, a player or its source; and others that may have one.
-_ADDRESSES = ("href", "src", "srcset", "data", "poster")
-_OTHER_ADDRESSES = re.compile(r"content\Z|data-")
+_URL_ATTRIBUTES = ("href", "src", "srcset", "data", "poster")
+_POSSIBLE_URL_ATTRIBUTE = re.compile(r"content\Z|data-")
 _ABSOLUTE = re.compile(r"(?:https?:/)?/\S+\Z")
 _IN_STYLE = re.compile(r"url\([\"']?(?P<address>[^\"')]{1,300})")
 _IN_SCRIPT = re.compile(r"""["'](?P<address>(?:https?:/)?/[^"'\s<>\\]{2,300})["']""")
@@ -153,7 +153,9 @@ def _references(page: Page) -> Iterator[str]:
     for tag in page(True):
         for name, value in tag.attrs.items():
             address = _IN_STYLE.search(str(value)) if name == "style" else None
-            is_address = name in _ADDRESSES or (_OTHER_ADDRESSES.match(name) and _ABSOLUTE.match(str(value)))
+            is_address = name in _URL_ATTRIBUTES or (
+                _POSSIBLE_URL_ATTRIBUTE.match(name) and _ABSOLUTE.match(str(value))
+            )
             if address or (is_address and isinstance(value, str)):
                 reference = (address["address"] if address else value.strip())[:_VALUE_CHARS]
                 # The query or the fragment of a viewer names what it shows.
@@ -184,7 +186,7 @@ def _script_target(scripts: Iterable[str]) -> str | None:
     """Return the address of a home page or error page to which a short script redirects, or None."""
     matches = (_SCRIPT_REDIRECT.search(script) for script in scripts if len(script) <= _REDIRECT_CHARS)
     addresses = (match["address"] for match in matches if match)
-    return next((address for address in addresses if _is_home(address) or is_absent_path(address)), None)
+    return next((address for address in addresses if _is_home(address) or is_error_page_path(address)), None)
 
 
 def _is_home(address: str) -> bool:
@@ -335,7 +337,7 @@ def _record_in_lines(lines: str, graph: Iterable[Any]) -> Record | None:
         erc = parse_erc(lines[opening.start() :].lstrip())
         if erc is not None and erc.anchoring_story is not None and len(erc.anchoring_story.elements) >= 2:
             return erc.display()
-    return record_of(list(graph), "json-ld")
+    return metadata_record_in(list(graph), "json-ld")
 
 
 def _embedded_record(page: Page) -> Record | None:

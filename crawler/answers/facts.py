@@ -17,8 +17,8 @@ from crawler.answers.claims import Subject, declares, linked_arks, statement_in,
 from crawler.answers.erc import QUESTIONS, says_something
 from crawler.answers.notices import PageWords, is_fault, sure_words
 from crawler.answers.quirks import (
-    absent_address,
-    is_absent_path,
+    error_page_address,
+    is_error_page_path,
     is_home_page,
     is_log_in,
     is_search,
@@ -255,7 +255,7 @@ class AnswerFacts(Observation):
     @property
     def is_sent_away(self) -> bool:
         """True if a host on the way redirects to its own home page or search form, without the name, or to an error page."""
-        if self.absent_address is not None:
+        if self.error_page_address is not None:
             return True
         # Scripts read the fragment.
         if not self.is_redirected or "#" in (self.hops[-2].location or ""):
@@ -268,9 +268,9 @@ class AnswerFacts(Observation):
         return self.is_redirected and leads_back([hop.url for hop in self.hops]) and not self.signs_of_absence
 
     @cached_property
-    def absent_address(self) -> str | None:
+    def error_page_address(self) -> str | None:
         """Path and query at the end of redirects, if they are those of an error page, or None."""
-        return absent_address(self.final_url) if self.is_redirected else None
+        return error_page_address(self.final_url) if self.is_redirected else None
 
     @cached_property
     def signs_of_absence(self) -> tuple[str, ...]:
@@ -292,11 +292,11 @@ class AnswerFacts(Observation):
             signs.append(f"the page says {words.withdrawn!r}")
         if self.is_error_record:
             signs.append("the answer is an error record")
-        if self.absent_address:
-            signs.append(f"the chain ends at {self.absent_address!r}")
+        if self.error_page_address:
+            signs.append(f"the chain ends at {self.error_page_address!r}")
         elif self._ends_at_home_page:
             signs.append("the chain ends at the home page of a site")
-        if self.refresh and is_absent_path(self.refresh):
+        if self.refresh and is_error_page_path(self.refresh):
             signs.append(f"the page refreshes to {self.refresh!r}")
         return tuple(signs)
 

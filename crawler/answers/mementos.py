@@ -33,8 +33,8 @@ _ENDS_WITHOUT_PAGE = (ChainEnd.LOOP, ChainEnd.TOO_MANY_REDIRECTS, ChainEnd.BAD_R
 
 
 @dataclass(frozen=True, slots=True)
-class CaptureWish:
-    """An ARK that fails, and the capture to ask for."""
+class WantedCapture:
+    """The capture to ask a web archive for, of the object of a failing ARK."""
 
     ark: Ark
     request_url: str
@@ -56,7 +56,7 @@ class CaptureWish:
         """The headers for negotiation (RFC 7089, 2.1.1).
 
         >>> ark, url = Ark.parse("ark:12148/x5"), "https://n2t.net/ark:12148/x5"
-        >>> CaptureWish(ark, url, url, datetime(2019, 3, 4, 5, 6, 7, tzinfo=UTC)).headers
+        >>> WantedCapture(ark, url, url, datetime(2019, 3, 4, 5, 6, 7, tzinfo=UTC)).headers
         {'Accept-Datetime': 'Mon, 04 Mar 2019 05:06:07 GMT'}
         """
         if self.wanted_at is None:
@@ -115,7 +115,7 @@ class MementoRecord:
 # -- what to ask for
 
 
-def capture_wish(
+def wanted_capture(
     ark: Ark,
     request_url: str,
     *,
@@ -123,20 +123,20 @@ def capture_wish(
     good_url: str | None = None,
     worked_at: datetime | None = None,
     documents: Iterable[tuple[str, Sequence[Hop]]] = (),
-) -> CaptureWish:
+) -> WantedCapture:
     """Return the capture to ask for if an ARK fails at *request_url*.
 
     Its URL is the address at which the ARK worked last (*good_url*), or else the present target of redirects (*led_to*),
     if that contains the ARK's name, or else the request URL. *documents* cite the ARK: time of fetching, and hops.
 
     >>> ark = Ark.parse("ark:12148/btv1b84")
-    >>> capture_wish(ark, "https://n2t.net/ark:12148/btv1b84", led_to="https://gallica.example/btv1b84.item").original
+    >>> wanted_capture(ark, "https://n2t.net/ark:12148/btv1b84", led_to="https://gallica.example/btv1b84.item").original
     'https://gallica.example/btv1b84.item'
     """
     is_named = led_to is not None and ark.name in unquote(led_to).replace("-", "")
     original = good_url or (led_to if is_named else None) or request_url
     cited_at = min((_document_date(fetched_at, hops) for fetched_at, hops in documents), default=None)
-    return CaptureWish(ark, request_url, sendable(original), worked_at, cited_at)
+    return WantedCapture(ark, request_url, sendable(original), worked_at, cited_at)
 
 
 def _document_date(fetched_at: str, hops: Sequence[Hop]) -> datetime:
@@ -180,32 +180,32 @@ class _Capture:
     is_opened: bool = True
 
 
-def memento_record(wish: CaptureWish, timegate: str, answer: ArchiveAnswer) -> MementoRecord:
+def memento_record(wanted: WantedCapture, timegate: str, answer: ArchiveAnswer) -> MementoRecord:
     """Return the result of the request for a capture at *timegate*, from its *answer*."""
     links = _memento_links_of(answer.hops[-1]) if answer.hops else MementoLinks()
-    capture = _final_capture(answer, links) or _named_capture(answer, links, wish.wanted_at)
+    capture = _final_capture(answer, links) or _named_capture(answer, links, wanted.wanted_at)
     new_record = partial(
         MementoRecord,
-        ark=wish.ark,
-        request_url=wish.request_url,
+        ark=wanted.ark,
+        request_url=wanted.request_url,
         timegate=timegate,
-        wanted_at=moment(wish.wanted_at) if wish.wanted_at else None,
+        wanted_at=moment(wanted.wanted_at) if wanted.wanted_at else None,
         hops=answer.hops,
     )
     if capture is None:
         outcome, reason = _refusal(answer)
         return new_record(outcome=outcome, reason=reason)
     answered_original = _memento_links_of(answer.hops[0]).original
-    if answered_original is not None and not is_same_resource(answered_original, wish.original):
-        problem = f"the archive answered for {answered_original} instead of {wish.original}"
+    if answered_original is not None and not is_same_resource(answered_original, wanted.original):
+        problem = f"the archive answered for {answered_original} instead of {wanted.original}"
         return new_record(outcome=MementoOutcome.NO_CAPTURE, reason=problem)
     if capture.fault:
         problem = f"the capture of {capture.captured_at:%Y-%m-%d} is not good: {capture.fault}"
         return new_record(outcome=MementoOutcome.NO_CAPTURE, reason=problem)
     return new_record(
         outcome=MementoOutcome.CAPTURED,
-        reason=_capture_words(capture, wish),
-        original_url=links.original or wish.original,
+        reason=_capture_words(capture, wanted),
+        original_url=links.original or wanted.original,
         memento_url=capture.url,
         memento_at=moment(capture.captured_at),
     )
@@ -316,14 +316,14 @@ def _refusal(answer: ArchiveAnswer) -> tuple[MementoOutcome, str]:
     return MementoOutcome.NO_ANSWER, f"no usable answer: {fault}"
 
 
-def _capture_words(capture: _Capture, wish: CaptureWish) -> str:
+def _capture_words(capture: _Capture, wanted: WantedCapture) -> str:
     captured_at = capture.captured_at
     capture_note = f"captured on {captured_at:%Y-%m-%d}" + ("" if capture.is_opened else " (not opened)")
-    if wish.worked_at is None:
-        citation_note = f", near the date of the document ({wish.cited_at:%Y-%m-%d})" if wish.cited_at else ""
+    if wanted.worked_at is None:
+        citation_note = f", near the date of the document ({wanted.cited_at:%Y-%m-%d})" if wanted.cited_at else ""
         return f"{capture_note}{citation_note}; the last time the ARK worked is not known"
-    last_worked = f"{wish.worked_at:%Y-%m-%d}"
-    if (captured_at - wish.worked_at).days > 0:
+    last_worked = f"{wanted.worked_at:%Y-%m-%d}"
+    if (captured_at - wanted.worked_at).days > 0:
         return f"{capture_note}, after the ARK last worked ({last_worked}): it may show something else"
     return f"{capture_note}, while the ARK worked (until {last_worked} at least)"
 

@@ -180,7 +180,7 @@ class MetadataFacts:
 
     @cached_property
     def informative_questions(self) -> tuple[str, ...]:
-        """The answered questions except where, without answers such as "unknown" or "WHO"."""
+        """The answered questions other than ``where`` whose answer is no placeholder, such as "unknown" or "WHO"."""
         questions = (question for question in self.answered_questions if question != "where")
         return tuple(question for question in questions if not is_unknown(self.answers[question]))
 
@@ -321,7 +321,7 @@ def redirect_target(answer: Observation) -> str:
 
 
 def is_object_again(answer: Observation, object_answer: Observation) -> bool:
-    """Return True if an answer is the object's: the same body, nearly the same text, or unread at the same address."""
+    """Return True if *answer* repeats *object_answer*: the same body, nearly the same text or, if not text, the same address."""
     if answer.body_sha256 and answer.body_sha256 == object_answer.body_sha256:
         return True
     if answer.text and (answer.text, answer.title) == (object_answer.text, object_answer.title):

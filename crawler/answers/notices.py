@@ -285,7 +285,7 @@ class PageWords:
         return next(filter(None, (phrases.first_in(self.notice) for phrases in vocabularies)), None)
 
     def has_no_known_phrase(self, own_text: str) -> bool:
-        """Return True if *own_text*, its text or a part of it, has a sentence, and no phrase reports an absence or a reason."""
+        """Return True if *own_text*, the page's text or a part of it, has a sentence, and the page's notice no known phrase."""
         return self.says_other(own_text) and self.known_phrase is None
 
     @cached_property
@@ -649,7 +649,7 @@ def says_not_found(text: str) -> str | None:
 
 
 def sure_words(phrases: Phrases, text: str, control: PageWords | None = None) -> str | None:
-    """Return the first of *phrases* in *text* that is definite and not on the page of *control*, or None."""
+    """Return the first of *phrases* in *text* that is no guess (`_is_sure`), and not on the *control*'s page, or None."""
     plain_text = plain(text)
     control_parts = (control.notice, control.text) if control else ()
     control_phrases = {phrase.words for part in control_parts for phrase in phrases.all_in(part)}

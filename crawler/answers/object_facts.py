@@ -186,10 +186,10 @@ class ObjectFacts:
 
     @cached_property
     def wall(self) -> AnswerFacts | None:
-        """The answer to a repeated control that shows a wall in front of all objects, or None.
+        """The answer that the resolver came to give for every name, such as a log-in page, or None.
 
-        A repeated control without a usable answer shows a wall if other objects share the object's answer, or if the
-        object's answer is a log-in page.
+        The control, a name that can't exist, got it when it was requested again. An answer that is no usable one counts,
+        too, if other objects share the object's answer, or if the object's answer is a log-in page.
         """
         answer = self.answer
         wall_answer = wall_before(answer, self.changed_controls)

@@ -254,12 +254,12 @@ class Addresses(_Section):
     """The last part of the path of a home page."""
 
     @cached_property
-    def absent_path(self) -> re.Pattern[str]:
+    def error_page_path(self) -> re.Pattern[str]:
         """A pattern for the path of an error page."""
         return re.compile(rf"/(?:{_alternation(self.absent)})(?:\.\w+)?/?\Z", re.IGNORECASE)
 
     @cached_property
-    def absent_parameter(self) -> re.Pattern[str]:
+    def error_page_parameter(self) -> re.Pattern[str]:
         """A pattern for the query of an error page."""
         alternatives = rf"{_alternation(self.absent_query)}|(?:{_alternation(self.fault)})=[^&]*"
         return re.compile(rf"(?:\A|[&=])(?:{alternatives})(?:&|\Z)", re.IGNORECASE)
@@ -358,7 +358,7 @@ class Closure(_Section):
 
     @cached_property
     def end(self) -> re.Pattern[str]:
-        """A pattern for bare letters that finds such words up to the year. "1998 to 2026" is the age of a site."""
+        """A pattern that finds "until … 20XX" in text without accents (`bare`), but not a range such as "1998 to 2026"."""
         until, until_number = ("|".join(map(re.escape, map(bare, words))) for words in (self.until, self.until_number))
         return re.compile(
             rf"(?<!\d )\b(?:{until}|(?:{until_number})(?= \d))\b[^;|]{{0,30}}?\b20\d\d\b"
@@ -686,21 +686,21 @@ def _is_whole_part(part: str, phrase: str) -> bool:
 _HOST = re.compile(r"(?:[a-z]+:)?//(?:[^/?#@]*@)?(?P<host>[^/?#:]+)", re.IGNORECASE)
 
 
-def absent_address(url: str) -> str | None:
+def error_page_address(url: str) -> str | None:
     """Return the path and query of a URL if they are those of an error page, or None.
 
-    >>> absent_address("https://library.example/page-not-found"), absent_address("https://library.example/item/404x")
+    >>> error_page_address("https://library.example/page-not-found"), error_page_address("https://library.example/item/404x")
     ('/page-not-found', None)
     """
     parts, patterns = split_url(url), quirks().address
-    if patterns.absent_path.search(parts.path) or patterns.absent_parameter.search(parts.query):
+    if patterns.error_page_path.search(parts.path) or patterns.error_page_parameter.search(parts.query):
         return parts.path + ("?" + parts.query if parts.query else "")
     return None
 
 
-def is_absent_path(url: str) -> bool:
+def is_error_page_path(url: str) -> bool:
     """Return True if the path of a URL or of a reference is that of an error page, whatever its query."""
-    return quirks().address.absent_path.search(url.partition("?")[0]) is not None
+    return quirks().address.error_page_path.search(url.partition("?")[0]) is not None
 
 
 def is_search(url: str) -> bool:

@@ -74,7 +74,7 @@ def from_json(text: str, ark: Ark | None = None) -> Record | None:
     """
     call = _JSONP.match(text)
     try:
-        return record_of(_member_about(json.loads(call["json"] if call else text), ark), "json")
+        return metadata_record_in(_member_about(json.loads(call["json"] if call else text), ark), "json")
     except (ValueError, RecursionError):
         return None
 
@@ -105,13 +105,13 @@ def from_yaml(text: str, ark: Ark | None = None) -> Record | None:
     try:
         documents = list(islice(yaml.load_all(text, Loader=_PlainLoader), _MOST_DESCRIPTIONS))
         value = documents[0] if len(documents) == 1 else documents
-        return record_of(_member_about(value, ark), "yaml")
+        return metadata_record_in(_member_about(value, ark), "yaml")
     except (yaml.YAMLError, ValueError, RecursionError, TypeError):
         return None
 
 
 class _PlainLoader(yaml.BaseLoader):
-    """Accepts no types and no aliases, which do not occur in descriptions."""
+    """A YAML loader that reads each scalar as a text, and raises `YAMLError` for an alias."""
 
     def compose_node(self, parent: Any, index: Any) -> Any:
         if self.check_event(yaml.AliasEvent):
@@ -119,7 +119,7 @@ class _PlainLoader(yaml.BaseLoader):
         return super().compose_node(parent, index)
 
 
-def record_of(value: Any, kind: str) -> Record | None:
+def metadata_record_in(value: Any, kind: str) -> Record | None:
     """Return the record in *value*, a parsed structure, or None; *kind* is the segment for a description, as ``json``.
 
     Other segments are those of an ERC, ``registry`` and ``error``.

@@ -79,10 +79,10 @@ def moment_of_check(answer: Any, run: Any) -> str:
     return checked_at if run.ended_at is None else min(checked_at, str(run.ended_at))
 
 
-def ahead_words(count: int) -> str:
+def clock_ahead_message(count: int) -> str:
     """Return the message about runs whose clock was ahead.
 
-    >>> ahead_words(1)
+    >>> clock_ahead_message(1)
     '1 run has times in the future, because its clock was ahead: it counts as made before the next one'
     """
     if count == 1:

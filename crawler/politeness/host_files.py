@@ -140,7 +140,7 @@ class HostFiles:
         return HostLease(descriptor if is_alone else None, self._wall, now, self._name)
 
     def _wait(self, descriptor: int, now: float, seconds: float, *, is_host_pause: bool = False) -> HostWait:
-        """Record the wish to look again in *seconds*, and return that wait."""
+        """Record in the open file *descriptor* that this audit is next after *seconds*, and return that wait."""
         _write_wish(descriptor, Wish(self._name, now + seconds))
         return HostWait(seconds, is_host_pause)
 

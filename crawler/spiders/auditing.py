@@ -97,7 +97,7 @@ class OwnRun:
 
 
 class AuditSpider(scrapy.Spider):
-    """A spider of a run in a store, which sends the requests on the run's frontier under its name."""
+    """The base of a run's spiders: it sends the pending requests that the run's frontier has for this spider."""
 
     def __init__(
         self, *, store: Store, run_id: int, bounds: Bounds, resolver: str, patience: Patience, **kwargs: Any

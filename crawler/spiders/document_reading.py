@@ -15,7 +15,7 @@ from typing import TypeVar
 from scrapy.http import Response
 
 from crawler.answers.facts import OUTCOME_OF_END, status_outcome
-from crawler.answers.stand_ins import StandIn, stand_in, stand_in_by_headers
+from crawler.answers.interstitials import Interstitial, interstitial_by_headers, interstitial_in
 from crawler.model.crawl_requests import CrawlRequest
 from crawler.model.observations import (
     Chain,
@@ -158,9 +158,9 @@ class DocumentReader:
                 continue
             is_document_itself = part.name == source.name
             has_documents = True
-            stand_in = _stand_in(source, part.extraction) if is_document_itself else None
-            if stand_in is not None:
-                yield Row(_stand_in_record(source, at, part, stand_in), None)
+            interstitial = _interstitial_of(source, part.extraction) if is_document_itself else None
+            if interstitial is not None:
+                yield Row(_interstitial_record(source, at, part, interstitial), None)
                 return
             yield Row(self._record(source, at, part), part.extraction, is_member=not is_document_itself)
             if is_document_itself:
@@ -278,21 +278,23 @@ def log_in_record(crawl_request: CrawlRequest, hops: Chain) -> DocumentRecord:
     )
 
 
-def _stand_in(source: DocumentSource, extraction: Extraction) -> StandIn | None:
+def _interstitial_of(source: DocumentSource, extraction: Extraction) -> Interstitial | None:
     """Return the kind of page (log-in, maintenance …) that was sent in place of a fetched document, or None.
 
     A page that cites an ARK with a name that is not in its URL is the document.
     """
     if not source.hops or any(mention.ark.name not in source.hops[-1].url for mention in extraction.mentions):
         return None
-    header_stand_in = stand_in_by_headers(source.hops[-1].headers)
-    if header_stand_in is not None or extraction.reading.media_type not in _PAGES:
-        return header_stand_in
+    header_interstitial = interstitial_by_headers(source.hops[-1].headers)
+    if header_interstitial is not None or extraction.reading.media_type not in _PAGES:
+        return header_interstitial
     reading, body = extraction.reading, source.stream.getvalue() if isinstance(source.stream, BytesIO) else b""
-    return stand_in(reading.title, len(reading.links), body)
+    return interstitial_in(reading.title, len(reading.links), body)
 
 
-def _stand_in_record(source: DocumentSource, at: str, member: MemberExtraction, page: StandIn) -> DocumentRecord:
+def _interstitial_record(
+    source: DocumentSource, at: str, member: MemberExtraction, page: Interstitial
+) -> DocumentRecord:
     """Return the row about a document in whose place the host sent *page*."""
     return DocumentRecord(
         url=source.name,

@@ -12,8 +12,8 @@ from scrapy.http import Response
 from crawler.answers.mementos import (
     CAPTURE_LIMIT,
     ArchiveAnswer,
-    CaptureWish,
     MementoRecord,
+    WantedCapture,
     memento_record,
     page_fault,
 )
@@ -34,7 +34,7 @@ OPEN_REQUESTS = 20
 @dataclass(slots=True)
 class _OpenRequest:
     entry: FrontierEntry
-    wish: CaptureWish
+    wanted: WantedCapture
     attempt: int = 1
     earlier: list[Hop] = field(default_factory=list)
     """The hops of failed attempts."""
@@ -53,14 +53,14 @@ class MementosSpider(AuditSpider):
 
     async def begin(self) -> AsyncIterator[Request]:
         async for entry in self.feed.entries():
-            yield self._request(_OpenRequest(entry, self.store.capture_wish(self.run_id, entry.crawl_request.url)))
+            yield self._request(_OpenRequest(entry, self.store.wanted_capture(self.run_id, entry.crawl_request.url)))
 
     def _request(self, under_way: _OpenRequest) -> Request:
         return Request(
-            self._timegate + under_way.wish.original,
+            self._timegate + under_way.wanted.original,
             callback=self.handle_answer,
             errback=self.handle_failure,
-            headers=under_way.wish.headers,
+            headers=under_way.wanted.headers,
             cb_kwargs={"under_way": under_way},
             dont_filter=True,
             meta={"verbatim_url": True, "text_only": True, "body_limit": CAPTURE_LIMIT},
@@ -83,7 +83,7 @@ class MementosSpider(AuditSpider):
             fault = page_fault(answer)
             if answer.fault is not None:
                 end, detail = ChainEnd.UNDETERMINED, f"the answer was not read: {answer.fault}"
-        record = memento_record(under_way.wish, self._timegate, ArchiveAnswer(hops, end, detail, fault))
+        record = memento_record(under_way.wanted, self._timegate, ArchiveAnswer(hops, end, detail, fault))
         record = replace(record, hops=(*under_way.earlier, *record.hops))
         self.recorder.add(record, SettledEntry(self.name, under_way.entry.crawl_request.canonical))
         yield self.redact(record)

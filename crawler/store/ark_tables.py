@@ -16,7 +16,7 @@ from sqlalchemy import Connection, Integer, Row, bindparam, distinct, func, lite
 from sqlalchemy.dialects.sqlite import insert
 
 from crawler.answers.facts import DESCRIBING, ENOUGH_DESCRIBING
-from crawler.answers.mementos import CaptureWish, MementoRecord, capture_wish, may_ask_again
+from crawler.answers.mementos import MementoRecord, WantedCapture, may_ask_again, wanted_capture
 from crawler.answers.page_copies import ENOUGH_PAGES
 from crawler.history import latest
 from crawler.history.ark_status import ArkState, StatusPolicy
@@ -294,7 +294,7 @@ class ArkTables(Database):
             ):
                 yield ark, row.request_url
 
-    def capture_wish(self, run_id: int, request_url: str) -> CaptureWish:
+    def wanted_capture(self, run_id: int, request_url: str) -> WantedCapture:
         """Return the request to an archive about the ARK that failed at *request_url* in a run."""
         [row] = self.rows(self._failing_verdicts(run_id, request_url))
         good_url, worked_at = self._last_working_url(row)
@@ -312,7 +312,7 @@ class ArkTables(Database):
             )
         )
         documents = [(row.fetched_at, [Hop(**hop) for hop in row.hops]) for row in self.rows(citing_query)]
-        return capture_wish(
+        return wanted_capture(
             ark_of(row), request_url, led_to=row.final_url, good_url=good_url, worked_at=worked_at, documents=documents
         )
 

@@ -243,7 +243,7 @@ class Feed:
         return canonical in self._in_hand or canonical in self._taken
 
     def exclude(self, canonical: str) -> None:
-        """Note that another request records the outcome of a claimed entry, which is not handed out then."""
+        """Don't hand out the claimed entry *canonical*, which another request records; it counts against no limit."""
         self._taken.add(canonical)
         if self._left is not None:
             self._left += 1

@@ -25,7 +25,7 @@ from sqlalchemy.pool import StaticPool
 from crawler.answers.mementos import MementoRecord
 from crawler.history import latest
 from crawler.history.latest import rebuild
-from crawler.history.run_times import ahead_words, store_corrected_times
+from crawler.history.run_times import clock_ahead_message, store_corrected_times
 from crawler.model import schema
 from crawler.model.observations import DocumentRecord, HostTraffic, Observation, Pause
 from crawler.model.schema import FINISHED, RUNNING
@@ -114,7 +114,7 @@ class Store(DocumentTables, ArkTables):
                 if corrected_times:
                     rebuild(connection)
             if corrected_times:
-                logger.warning("%s: %s", path, ahead_words(len(corrected_times)))
+                logger.warning("%s: %s", path, clock_ahead_message(len(corrected_times)))
         except StoreDamaged:
             store.close()
             raise

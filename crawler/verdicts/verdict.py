@@ -86,7 +86,7 @@ OUTCOMES_WITHOUT_RULES: Sequence[tuple[ObjectOutcome, str]] = (
     ),
 )
 #: The reason why no metadata was requested, by the family of the object's outcome.
-_UNASKED_METADATA: Mapping[Family, str] = {
+_REASONS_WITHOUT_METADATA: Mapping[Family, str] = {
     Family.WORKS: "no metadata was requested",
     Family.FAILS: "the object was not found, so no metadata was requested",
     Family.UNREACHABLE: "the object's host gave no answer, so no metadata was requested",
@@ -120,7 +120,7 @@ def _unasked_metadata(family: Family, evidence: str) -> VerdictRule[Family, Meta
 #: The rules about metadata if no inflection was requested, by the family of the object's outcome.
 UNASKED_RULES: RuleTable[Family, MetadataOutcome] = RuleTable(
     "The metadata, if no inflection was requested",
-    (RuleGroup("always", always, tuple(_unasked_metadata(*row) for row in _UNASKED_METADATA.items())),),
+    (RuleGroup("always", always, tuple(_unasked_metadata(*row) for row in _REASONS_WITHOUT_METADATA.items())),),
 )
 
 

@@ -259,7 +259,7 @@ def _resolver_start(text: str, label_start: int) -> int:
 
 
 def _stands_apart(text: str, label_start: int) -> bool:
-    """Return True if the label at *label_start* is certainly not part of a URL, on its own line or the line before."""
+    """Return True if no URL from its line or the line before can reach the label at *label_start*; False if unsure."""
     if not label_start:
         return True
     previous_char = text[label_start - 1]

@@ -284,7 +284,7 @@ def _replacement(group: str, written_text: str) -> tuple[str, str | None]:
 
 
 def _repaired_escape(char: str, written_text: str, repair: str) -> tuple[str, str | None]:
-    """Return the repaired text for *char*, escaped as *written_text*, and the name of its repair, by default *repair*.
+    """Return the text in place of *written_text*, the escape of *char*, and the name of the repair; None if it stays.
 
     A character that `_SPECIAL_TEXT` matches is repaired as if raw. Another percent-escape stays as written.
 

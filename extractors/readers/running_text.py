@@ -284,7 +284,7 @@ class RunningText:
             self._open_paragraphs[-1].inline_text.end_element()
 
     def set_format(self, properties: frozenset[str]) -> None:
-        """Set the visible *properties* of the following text of the innermost paragraph; a change adds an edge."""
+        """Set the visible *properties* of the text that follows; a change begins or ends inline elements."""
         formats = self._open_paragraphs[-1].formats if self._open_paragraphs else []
         if not properties and not formats:
             return

@@ -48,7 +48,7 @@ class Fit(Enum):
     TOO_SHORT = "too short"
     FITS = "fits"
     TOO_LONG = "too long"
-    """Longer than the shortest names, and as long as no other name."""
+    """Longer than the shortest name, and of a length that no known name has."""
 
 
 def name_kind(ark: Ark) -> NameKind:

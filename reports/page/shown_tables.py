@@ -162,7 +162,7 @@ def _pieces(table: pd.DataFrame, columns: tuple[Column, ...]) -> Iterator[str]:
     yield f'{{"rows":{len(table)},"columns":['
     for column_index, column in enumerate(columns):
         yield ",{" if column_index else "{"
-        for list_index, (name, lists) in enumerate(_column_lists(table[column.name], column).items()):
+        for list_index, (name, lists) in enumerate(_packed_column(table[column.name], column).items()):
             yield f'{"," if list_index else ""}"{name}":['
             for part_index, values in enumerate(lists):
                 piece = json.dumps(values, ensure_ascii=False, separators=(",", ":"))
@@ -176,7 +176,7 @@ def _pieces(table: pd.DataFrame, columns: tuple[Column, ...]) -> Iterator[str]:
 _PIECE = 10_000
 
 
-def _column_lists(values: pd.Series, column: Column) -> dict[str, Iterator[list[Any]]]:
+def _packed_column(values: pd.Series, column: Column) -> dict[str, Iterator[list[Any]]]:
     """Return the lists of a column by their names in `pack_rows`, each in parts of `_PIECE` values."""
     match column.type:
         case ColumnType.MOMENT:

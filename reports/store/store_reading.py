@@ -15,7 +15,7 @@ from sqlalchemy import Connection, create_engine
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import NullPool
 
-from crawler.history.run_times import ahead_words, show_corrected_times
+from crawler.history.run_times import clock_ahead_message, show_corrected_times
 from crawler.store import StoreDamaged, StoreUnopenable
 from crawler.store.files import (
     damage_in,
@@ -93,7 +93,7 @@ def _read_once(store: Path, work: Callable[[Connection], Result], *, access: str
             require_our_schema(connection.exec_driver_sql, name)
             require_sound(connection.exec_driver_sql, store)
             if ahead := show_corrected_times(connection, datetime.now(UTC)):
-                logger.warning("%s: %s", name, ahead_words(ahead))
+                logger.warning("%s: %s", name, clock_ahead_message(ahead))
             return work(connection)
     except (DBAPIError, sqlite3.Error) as error:
         problem = error.orig if isinstance(error, DBAPIError) else error

@@ -29,7 +29,11 @@ from extractors.model.errors import EXIT_UNFINISHED, UserMistake
 @repeatable("--gone", metavar="ARK", help="An ARK whose object is gone. Repeatable.")
 @repeatable("--only", "sections", metavar="SECTION", help="Only this section, such as 5.1. Repeatable.")
 @click.option(
-    "--format", "form", type=click.Choice(["text", "json", "junit", "html", "md"]), default="text", show_default=True
+    "--format",
+    "output_format",
+    type=click.Choice(["text", "json", "junit", "html", "md"]),
+    default="text",
+    show_default=True,
 )
 @click.option(
     "--against",
@@ -49,7 +53,7 @@ def conform(
     from_file: str | None,
     gone: tuple[str, ...],
     sections: tuple[str, ...],
-    form: str,
+    output_format: str,
     old: str | None,
     own: bool,
     fail: bool,
@@ -71,7 +75,7 @@ def conform(
     from arkaudit.features.conform.report import COMPARISON_FORMATS, FORMATS, ConformanceReport
     from arkaudit.features.conform.requirements import compare, no_comparison_reason, results
 
-    if old is not None and (form not in COMPARISON_FORMATS or gone or sections or own):
+    if old is not None and (output_format not in COMPARISON_FORMATS or gone or sections or own):
         raise UserMistake("--against compares working ARKs, as text or json, without --gone, --only and --own")
     config = config_of(config_file, {**options, "resolver": tested})
     config = with_own_resolver(config, tested) if own else config
@@ -89,15 +93,15 @@ def conform(
             comparisons = compare(
                 observations, comparison.arks, old_resolver=comparison.old_resolver, new_resolver=tested
             )
-            text = COMPARISON_FORMATS[form](comparisons, comparison.old_resolver, tested)
+            text = COMPARISON_FORMATS[output_format](comparisons, comparison.old_resolver, tested)
             is_failing = any(row.is_difference for row in comparisons)
             no_answer_reason = no_comparison_reason(comparisons)
         else:
             report = ConformanceReport(tested, list(results(observations, sections)))
-            text, is_failing = FORMATS[form](report), report.is_failing
+            text, is_failing = FORMATS[output_format](report), report.is_failing
             no_answer_reason = report.no_answer_reason
     # A table without an answer would hide the reason; programs still get their document.
-    if no_answer_reason is None or form != "text":
+    if no_answer_reason is None or output_format != "text":
         click.echo(text, nl=False)
     if no_answer_reason is not None:
         end(EXIT_UNFINISHED, f"nothing could be tested: {no_answer_reason}")

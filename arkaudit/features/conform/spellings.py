@@ -79,7 +79,7 @@ class SpellingAnswer:
 
 @dataclass(frozen=True, slots=True)
 class SpellingFinding:
-    """The finding about one form of an ARK: its treatment, its conformance, and the reason."""
+    """How a resolver treats one spelling of an ARK, if the drafts allow that, and the reason for this judgement."""
 
     treatment: SpellingTreatment
     is_conforming: bool | None
@@ -88,7 +88,7 @@ class SpellingFinding:
 
 
 def forms(url: str, ark: Ark) -> Iterator[tuple[Question, str]]:
-    """Yield the questions with other forms of *ark*, requested at *url*, and the URLs of these forms.
+    """Yield the questions about other spellings of *ark*, each with the URL that requests it in place of *url*.
 
     >>> dict(forms("https://n2t.net/ark:/12148/btv1b84", Ark.parse("ark:12148/btv1b84")))[Question.UPPER_LABEL]
     'https://n2t.net/ARK:/12148/btv1b84'

@@ -48,7 +48,10 @@ class InputFile:
 
 
 def objects_at(url: str) -> list[InputFile]:
-    """Return the object at *url* and those below this prefix. Raises `UserMistake` without any, and `DatasetError`."""
+    """Return the object at *url* and those below this prefix.
+
+    Raises `UserMistake` if there is none, and `DatasetError` if the storage fails.
+    """
     with network_errors(url):
         files, path = file_system(url)
         selector = fs.FileSelector(path.rstrip("/"), recursive=True, allow_not_found=True)

@@ -18,7 +18,7 @@ def _directory_url(text: str) -> str:
     return printable(text)
 
 
-def _key_file(path: Path) -> None:
+def _check_key_file(path: Path) -> None:
     """Raise ValueError if there is no usable key at *path*, or the library for signatures is missing."""
     read_key(with_extra(path, "http_message_signatures", "http-message-signatures", "identity"))
 
@@ -26,7 +26,7 @@ def _key_file(path: Path) -> None:
 class Identity(Section):
     """Options for signed requests, which let hosts verify the sender (RFC 9421, Web Bot Auth)."""
 
-    key: Annotated[FilePath, checked_by(_key_file)]
+    key: Annotated[FilePath, checked_by(_check_key_file)]
     """Made by `arkaudit identity new`; needs the extra `identity`."""
     agent: Annotated[str, AfterValidator(_directory_url)]
     """Where hosts find its public key."""

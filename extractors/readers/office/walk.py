@@ -80,7 +80,7 @@ class Walk(EventTarget, ABC):
             self.write(text)
 
     def end(self, tag: str) -> None:
-        """End the innermost element."""
+        """End the innermost element, whatever its *tag*; the outermost element stays open."""
         element = self.open_elements.pop()
         if not self.open_elements:
             self.open_elements.append(element)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from crawler.answers.stand_ins import stand_in
+from crawler.answers.interstitials import interstitial_in
 from tests.real.library import Page, Web
 from tests.real.loopback import ON_LOOPBACK, reply, run_command, select
 from tests.vectors import vectors
@@ -128,8 +128,8 @@ def test_old_failures_are_not_new_after_a_run_that_read_nothing(tmp_path: Path) 
     assert "newly failing" not in done.stdout, done.stdout
 
 
-@pytest.mark.parametrize("vector", vectors("stand_ins"))
+@pytest.mark.parametrize("vector", vectors("interstitials"))
 def test_page_in_place_of_a_document_is_recognized(vector: Mapping[str, Any]) -> None:
     source = f"<title>{vector['title']}</title><body>{vector['body']}"
-    page = stand_in(vector["title"], vector.get("links", 0), source.encode())
+    page = interstitial_in(vector["title"], vector.get("links", 0), source.encode())
     assert (page and page.outcome) == vector["outcome"]

@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 
 from crawler.answers.mementos import (
     ArchiveAnswer,
-    CaptureWish,
     MementoOutcome,
-    capture_wish,
+    WantedCapture,
     may_ask_again,
     memento_links,
     memento_record,
+    wanted_capture,
 )
 from crawler.model.observations import ChainEnd, Hop
 from extractors.model.ark import Ark
@@ -48,9 +48,9 @@ def answer_of(asked: str, chain: list[dict[str, Any]]) -> ArchiveAnswer:
 @pytest.mark.parametrize("vector", vectors("mementos"))
 def test_answer_of_an_archive_gives_one_record(vector: dict[str, Any]) -> None:
     dates = {name: datetime.fromisoformat(vector[name]) for name in ("worked_at", "cited_at") if name in vector}
-    wish = CaptureWish(ARK, URL, vector.get("original", "http://lib.example/x5"), **dates)
-    answer = answer_of(f"{GATE}/{wish.original}", vector["chain"])
-    record = memento_record(wish, f"{GATE}/", answer)
+    wanted = WantedCapture(ARK, URL, vector.get("original", "http://lib.example/x5"), **dates)
+    answer = answer_of(f"{GATE}/{wanted.original}", vector["chain"])
+    record = memento_record(wanted, f"{GATE}/", answer)
     assert (record.outcome.value, record.hops) == (vector["outcome"], answer.hops)
     for name in ("reason", "memento_at", "original_url"):
         assert getattr(record, name) == vector.get(name, getattr(record, name))
@@ -81,7 +81,7 @@ def test_any_text_can_be_links(text: str, other: str) -> None:
     ],
 )
 def test_capture_is_asked_for_at_the_best_known_address(known: dict[str, str], original: str) -> None:
-    assert capture_wish(ARK, URL, **known).original == original
+    assert wanted_capture(ARK, URL, **known).original == original
 
 
 def cited(fetched_at: str, last_modified: str | None = None) -> tuple[str, list[Hop]]:
@@ -103,9 +103,9 @@ def test_capture_is_asked_for_the_day_of_the_last_success_or_of_the_document(
     worked: str | None, documents: list[tuple[str, list[Hop]]], wanted: str | None
 ) -> None:
     worked_at = None if worked is None else datetime.fromisoformat(f"{worked}T00:00:00+00:00")
-    wish = capture_wish(ARK, URL, worked_at=worked_at, documents=documents)
-    assert (wish.wanted_at and f"{wish.wanted_at:%Y-%m-%d}") == wanted
-    assert bool(wish.headers) == (wanted is not None)
+    capture = wanted_capture(ARK, URL, worked_at=worked_at, documents=documents)
+    assert (capture.wanted_at and f"{capture.wanted_at:%Y-%m-%d}") == wanted
+    assert bool(capture.headers) == (wanted is not None)
 
 
 @pytest.mark.parametrize(

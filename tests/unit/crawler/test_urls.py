@@ -42,7 +42,7 @@ CALLERS: tuple[Callable[[str], Any], ...] = (
     lambda url: resolving.mention_url("ark:12x45/x5", url, url, RESOLVER),
     crawl_requests.canonical_form, crawl_requests.has_session_id, crawl_requests.has_expiring_permit,
     crawl_requests.site_of,
-    quirks.absent_address, quirks.is_search, quirks.is_log_in, quirks.is_visitor_counter,
+    quirks.error_page_address, quirks.is_search, quirks.is_log_in, quirks.is_visitor_counter,
     lambda url: quirks.is_home_page(url, "x5"),
     lambda url: quirks.is_sent_away([url, url], "x5"),
     lambda url: quirks.leads_back(["https://a.example/item/7", url]),

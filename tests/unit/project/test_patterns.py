@@ -47,8 +47,8 @@ BOUNDED = {
 COMPUTED = {
     "arkaudit/features/fix/sources.py: Source.occurrences": "it has literals, and white space that is never given back",
     "crawler/answers/quirks.py: _pattern_of": "it is in `MAKERS`",
-    "crawler/answers/quirks.py: Addresses.absent_parameter": "it is in `MAKERS`",
-    "crawler/answers/quirks.py: Addresses.absent_path": "it is in `MAKERS`",
+    "crawler/answers/quirks.py: Addresses.error_page_parameter": "it is in `MAKERS`",
+    "crawler/answers/quirks.py: Addresses.error_page_path": "it is in `MAKERS`",
     "crawler/answers/quirks.py: Addresses.root_path": "it is in `MAKERS`",
     "crawler/answers/quirks.py: Addresses.search_path": "it is in `MAKERS`",
     "crawler/answers/quirks.py: ChallengeWords.no_robot": "it is in `MAKERS`",

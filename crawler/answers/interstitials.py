@@ -1,4 +1,4 @@
-"""Recognize a page that a host sends in place of a document: a robot check, a log-in, a pause of the site."""
+"""Recognize an interstitial page, in place of a document: a robot check, a log-in, a pause of the site."""
 
 from __future__ import annotations
 
@@ -21,27 +21,27 @@ _MOST_BYTES, _MOST_LINKS = 2**16, 20
 
 
 @dataclass(frozen=True, slots=True)
-class StandIn:
+class Interstitial:
     """A page in place of a document: the document's outcome, and the reason in words."""
 
     outcome: ObjectOutcome | DocumentOutcome
     reason: str
 
 
-def stand_in_by_headers(headers: Mapping[str, str]) -> StandIn | None:
+def interstitial_by_headers(headers: Mapping[str, str]) -> Interstitial | None:
     """Return the robot check that the *headers* of an answer name, or None."""
     check_name = quirks().challenge_in_headers(headers)
     return _robot_check(check_name) if check_name else None
 
 
-def stand_in(title: str, link_count: int, body: bytes) -> StandIn | None:
+def interstitial_in(title: str, link_count: int, body: bytes) -> Interstitial | None:
     """Return the robot check, log-in or pause that a page shows in place of a document, or None.
 
     A page with many links, or a source (*body*) of more than 64 KiB, is none.
 
-    >>> stand_in("Making sure you're not a bot!", 0, b"<title>Making sure you're not a bot!</title>Loading...").reason
+    >>> interstitial_in("Making sure you're not a bot!", 0, b"<title>Making sure you're not a bot!</title>Loading...").reason
     'the answer is a robot check: Anubis'
-    >>> stand_in("Maps of Lyon", 0, b"<title>Maps of Lyon</title>Three hundred maps, 1784 to 1910") is None
+    >>> interstitial_in("Maps of Lyon", 0, b"<title>Maps of Lyon</title>Three hundred maps, 1784 to 1910") is None
     True
     """
     if len(body) > _MOST_BYTES or link_count > _MOST_LINKS:
@@ -55,11 +55,11 @@ def stand_in(title: str, link_count: int, body: bytes) -> StandIn | None:
         return _robot_check(check_name)
     words = PageWords(title, page_text)
     if words.is_titled_log_in and _PASSWORD.search(body):
-        return StandIn(ObjectOutcome.BLOCKED, "the answer asks to log in")
+        return Interstitial(ObjectOutcome.BLOCKED, "the answer asks to log in")
     if fault := words.temporary_fault:
-        return StandIn(DocumentOutcome.PAUSED, f"the answer is about a pause or a fault of the site: {fault!r}")
+        return Interstitial(DocumentOutcome.PAUSED, f"the answer is about a pause or a fault of the site: {fault!r}")
     return None
 
 
-def _robot_check(name: str) -> StandIn:
-    return StandIn(ObjectOutcome.BLOCKED, f"the answer is a robot check: {name}")
+def _robot_check(name: str) -> Interstitial:
+    return Interstitial(ObjectOutcome.BLOCKED, f"the answer is a robot check: {name}")
