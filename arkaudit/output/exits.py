@@ -166,17 +166,22 @@ def exit_on(
 ) -> None:
     """Print a message and exit with 1 if any of *tokens* is at least as severe as any of *fail_on*.
 
-    `reports.tables.wording` defines the order. If a store has the findings, suggest the command that accepts them.
+    `reports.tables.wording` defines the order. If a store has the findings, suggest commands that list and accept them.
     Otherwise exit with 3 unless *is_whole*; else return.
     """
+    from reports.store.known_problems import UNREADABLE
     from reports.tables.wording import reached_tokens
 
     failing_tokens = [token for token in fail_on if token != NEVER]
     if severe_tokens := reached_tokens(failing_tokens, tokens):
         options = " ".join(f"--fail-on {token}" for token in failing_tokens)
-        say(f"exit code {EXIT_FINDING} because of {options}: there is {' and '.join(severe_tokens)}")
+        say(f"exit code {EXIT_FINDING} because of {options}: found {' and '.join(severe_tokens)}")
         if store_file is not None:
-            say(f"to accept it for a time: {command('known', 'add', '--store', store_file)} --until YYYY-MM-DD")
+            only = [word for token in severe_tokens if token != UNREADABLE for word in ("--only", token)]
+            report = command("report", "--store", store_file, *only, "--format", "md", "--out", "-")
+            accepting = f"{command('known', 'add', 'ARK', '--store', store_file)} --until YYYY-MM-DD"
+            say(f"to list the places: {report}")
+            say(f"to accept an ARK for a time: {accepting}; then add --known known.csv to this command")
         sys.exit(EXIT_FINDING)
     if not is_whole:
         sys.exit(EXIT_UNFINISHED)

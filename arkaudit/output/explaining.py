@@ -23,7 +23,7 @@ from crawler.model.observations import (
     Verdict,
 )
 from crawler.model.resolving import INFLECTED, REDIRECTS, SUCCESSES
-from crawler.verdicts.verdict import JUDGING_CPU_S
+from crawler.verdicts.verdict import JUDGING_CPU_S, WAYS
 from extractors.model.budget import OverBudget, cpu_limit
 from extractors.model.urls import authority_of
 from reports.languages import ENGLISH
@@ -184,9 +184,11 @@ def _details(
     if verdict.remarks:
         conclusions.append(f"Also noticed: {'; '.join(verdict.remarks)}.")
     host = authority_of(verdict.hops[-1].url) if verdict.hops else "its host"
+    further_ways = [own_observations[way] for way, (_, remark) in WAYS.items() if remark in verdict.remarks]
+    working_url = further_ways[0].asked_url if further_ways else None
     conclusions += [
         _macros().cost(verdict),
-        f"What to do: {_macros().advice(verdict.object.outcome, host, object_facts)}",
+        f"What to do: {_macros().advice(verdict.object.outcome, host, object_facts, working_url)}",
     ]
     return steps, conclusions
 
