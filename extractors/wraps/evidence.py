@@ -123,13 +123,14 @@ FILE_SUFFIXES = frozenset(
     suffix.removeprefix(".") for by_suffix in mimetypes.MimeTypes(filenames=()).types_map for suffix in by_suffix
 ) | frozenset("djvu jp2 jpx jsonld md mets mods ocr rdf rst tei ttl yml".split())  # noqa: SIM905
 
-#: The viewers of Gallica (BnF, "Syntaxe des URLs"), IIIF's image and presentation interfaces, UNT's and Merritt's.
+#: The viewers of Gallica (BnF, "Syntaxe des URLs"), IIIF's image and presentation interfaces, UNT's, Merritt's, those of
+#: the Online Archive of California (hi-res, dsc), ISTEX (record.json), and of French archives (daogrp, an EAD element).
 QUALIFIER_WORDS = frozenset(
     """
     item image images planchecontact texteImage texteBrut texte thumbnail highres medres lowres zoom vocal double
     date liste manifest info canvas sequence range annotation full max default native color gray bitonal square pct
     langEN langFR high med low res small large print citation opengraph producer system README metadata content
-    download fulltext recto verso
+    download fulltext recto verso dsc hires record daogrp
     """.split()  # noqa: SIM905 (as a list, forty lines)
 )
 
@@ -162,7 +163,7 @@ def completes_word(qualifier: str, following_text: str, learned_words: frozenset
     >>> completes_word("/c3.", "part", frozenset()) is None
     True
     """
-    last_part, first_part = _LAST_PART.search(qualifier)[0], _FIRST_PART.match(following_text)[0]
+    last_part, first_part = _LAST_PART.search(qualifier)[0], _FIRST_PART.match(following_text)[0].replace("-", "")
     delimiter = qualifier[-len(last_part) - 1 : len(qualifier) - len(last_part)]
 
     def is_qualifier_word(word: str) -> bool:

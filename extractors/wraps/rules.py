@@ -261,6 +261,8 @@ _SENTENCE_START = regex.compile(
 )
 #: ``2nd`` and ``19th``, which are no part of a name.
 _ORDINAL = regex.compile(r"\d{1,4}(?:st|nd|rd|th|er|ère|ème)(?![\p{L}\p{Nd}])")
+#: Typesetters break URLs early after a slash. A shelf mark begins with a capital, and a call of a function ends so.
+_BROKEN_AT_DELIMITER = regex.compile(rf"=\n|/\n(?!\p{{Lu}}|{_ORDINAL.pattern}){_MIXED.pattern}")
 _SCHEME = regex.compile(r"[a-z]+:", regex.IGNORECASE)
 _NAME_PART = regex.compile(r"[\p{L}\p{Nd}=~*+@_$]*")
 _CONSONANTS_ONLY = regex.compile(r"[b-df-hj-np-tv-xz]+\W*")
@@ -411,17 +413,13 @@ def hyphen_at_wrap(wrap: Wrap, _: Evidence) -> WrapDecision | None:
 
 
 def would_have_fitted(wrap: Wrap, _: Evidence) -> WrapDecision | None:
-    # In a narrow cell; a capital or digit begins a shelf mark or an ordinal.
-    if (
-        wrap.left.endswith("/")
-        and wrap.right[0].islower()
-        and _MIXED.match(wrap.right)
-        and wrap.text_beyond[:1] == "\n"
-    ):
+    if _BROKEN_AT_DELIMITER.search(wrap.left + "\n" + wrap.right) and not wrap.text_beyond.startswith("("):
         return None
     blank_width = 2 if wrap.is_paged else 1  # on pages, character widths vary
     if wrap.line_slack is not None and wrap.line_slack >= blank_width + len(wrap.right):
-        return WrapDecision(False, Reason.ENDS_IN_SHORT_LINE, Confidence.LIKELY)
+        is_number_below_slash = wrap.left.endswith("/") and _NUMBER.match(wrap.right)
+        confidence = Confidence.AMBIGUOUS if is_number_below_slash else Confidence.LIKELY
+        return WrapDecision(False, Reason.ENDS_IN_SHORT_LINE, confidence)
     return None
 
 
