@@ -171,7 +171,7 @@ class Gaps:
     """Decides whether one ARK continues over gaps (a line wrap, a blank, a dash), and adds the decisions to *notes*.
 
     *label* is the label as repaired, *target_ark* the ARK in the target of the mention's link; an ARK before
-    *bracket_end* continues over any line end.
+    *bracket_end* continues over any line end. *closing_marks* are `Wrap.closing_marks`.
     """
 
     def __init__(
@@ -185,6 +185,7 @@ class Gaps:
         target_ark: Ark | None,
         is_encoded: bool,
         bracket_end: int,
+        closing_marks: tuple[str, ...],
     ) -> None:
         self.reached_end = False
         """True if the last token reached the end of the repaired text, so that more text may change the decision."""
@@ -198,6 +199,7 @@ class Gaps:
         self._target_ark = target_ark
         self._is_encoded = is_encoded
         self._bracket_end = bracket_end
+        self._closing_marks = closing_marks
 
     def end_of_gap(self, pos: int) -> int:
         """Return the offset after the wrap or blank at *pos* if the ARK continues after it, else *pos*."""
@@ -340,6 +342,7 @@ class Gaps:
             line_slack=self._line_slack(pos) if text[pos] == WRAP else None,
             text_beyond=text[token.end() : token.end() + _BEYOND_CHARS],
             is_paged=self._block.page is not None,
+            closing_marks=self._closing_marks,
             is_continued=text[pos] == WRAP and self._block.text.endswith("\\", 0, self._offsets.source_offset(pos)),
         )
         is_link_cut = wrap.is_paged and self._target_ark is not None and self._target_ark == wrap.ark

@@ -58,7 +58,7 @@ class Reason(StrEnum):
     LETTERS_AND_DIGITS_FOLLOW = "letters-and-digits-follow", "the next line begins with letters mixed with digits"
     CONSONANTS_FOLLOW = "consonants-follow", "letters that are no word follow a full line"
     NUMBER_FOLLOWS = "number-follows", "a number follows a full line, or a name without a digit"
-    IN_BRACKETS = "in-brackets", "angle brackets around it show where it ends"
+    IN_BRACKETS = "in-brackets", "brackets or quotation marks around it show where it ends"
     LINE_END_IN_LINK_TARGET = "line-end-in-link-target", "a line end in a link target separates nothing"
     CONTINUES_ON_NEXT_PAGE = "continues-on-next-page", "it continues on the next page"
 

@@ -77,6 +77,8 @@ class Wrap:
     """True if the next line begins with the next number of a series of lines."""
     is_interrupted: bool = False
     """True if there is a page break, or the number of a line, between the lines (`Block.interruptions`)."""
+    closing_marks: tuple[str, ...] = ()
+    """The marks that close a bracket or quotation opened directly before the ARK."""
     is_link_cut: bool = False
     """True if the link annotation of this text ends at the line end, too, as in viewers that link the lines singly."""
 
@@ -109,6 +111,11 @@ class Wrap:
     def is_wrapped_again(self) -> bool:
         """True if `right` ends with its line, so that the name may continue on a third line."""
         return self.right.endswith("-") or self.text_beyond.startswith("\n")
+
+    @property
+    def is_enclosed(self) -> bool:
+        """True if the bracket or quotation that was opened directly before the ARK is closed directly after `right`."""
+        return self.text_beyond.lstrip().startswith(self.closing_marks)
 
     @property
     def is_full(self) -> bool:
@@ -262,7 +269,7 @@ _SENTENCE_START = regex.compile(
 #: ``2nd`` and ``19th``, which are no part of a name.
 _ORDINAL = regex.compile(r"\d{1,4}(?:st|nd|rd|th|er|ère|ème)(?![\p{L}\p{Nd}])")
 #: Typesetters break URLs early after a slash. A shelf mark begins with a capital, and a call of a function ends so.
-_BROKEN_AT_DELIMITER = regex.compile(rf"=\n|/\n(?!\p{{Lu}}|{_ORDINAL.pattern}){_MIXED.pattern}")
+_BROKEN_AT_DELIMITER = regex.compile(rf"=\n|/\n(?!\p{{Lu}}|{_ORDINAL.pattern})(?=.*\d)(?=.*[\p{{L}}/])")
 _SCHEME = regex.compile(r"[a-z]+:", regex.IGNORECASE)
 _NAME_PART = regex.compile(r"[\p{L}\p{Nd}=~*+@_$]*")
 _CONSONANTS_ONLY = regex.compile(r"[b-df-hj-np-tv-xz]+\W*")
@@ -407,6 +414,13 @@ def qualifier_decides(wrap: Wrap, evidence: Evidence) -> WrapDecision | None:
     return WrapDecision(is_completed, Reason.QUALIFIER_WORD, Confidence.LIKELY)
 
 
+def enclosed(wrap: Wrap, _: Evidence) -> WrapDecision | None:
+    is_word = len(wrap.next_part) > 1 and _WORD.match(wrap.right)
+    if wrap.is_enclosed and not is_word and not _YEAR.match(wrap.right):
+        return WrapDecision(True, Reason.IN_BRACKETS, Confidence.LIKELY)
+    return None
+
+
 def hyphen_at_wrap(wrap: Wrap, _: Evidence) -> WrapDecision | None:
     is_joined = wrap.has_hyphen or wrap.is_continued
     return WrapDecision(True, Reason.HYPHEN_AT_LINE_END, Confidence.LIKELY) if is_joined else None
@@ -494,6 +508,7 @@ RULES: tuple[Rule, ...] = (
     date_follows,
     shape_decides,
     qualifier_decides,
+    enclosed,
     hyphen_at_wrap,
     would_have_fitted,
     structure_follows,

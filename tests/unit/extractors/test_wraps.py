@@ -33,6 +33,7 @@ DIRECTIONS = {
     "date_follows": {"end"},
     "shape_decides": {"join", "end"},
     "qualifier_decides": {"join", "end"},
+    "enclosed": {"join"},
     "hyphen_at_wrap": {"join"},
     "would_have_fitted": {"end"},
     "structure_follows": {"join", "end"},
@@ -53,6 +54,7 @@ def wrap_of(row: Mapping[str, Any]) -> Wrap:
         text_beyond=row.get("beyond", ""),
         is_paged=row.get("paged", False),
         is_numbered=row.get("numbered", False),
+        closing_marks=tuple(row.get("closing", "")),
     )
 
 
