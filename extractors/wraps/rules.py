@@ -244,6 +244,8 @@ _DATE = regex.compile(
 _NAAN_ALONE = regex.compile(r"ark:/*([^/]*)\Z", regex.IGNORECASE)
 _NAAN_COMPLETED = regex.compile(r"[0-9a-z]{5}/", regex.IGNORECASE)
 _YEAR = regex.compile(r"(?:1[0-9]|20)\d\d[.,;:)]*\Z")
+#: The number of a note below the text, which is no name.
+_NOTE_NUMBER = regex.compile(r"\d{1,3}[.)]?\Z")
 _NUMBER = regex.compile(r"\d+[/.,;:)]*\Z")
 #: Longer than a year or a postal code.
 _LONG_NUMBER = regex.compile(r"\d{6}")
@@ -307,7 +309,8 @@ def no_name_yet(wrap: Wrap, evidence: Evidence) -> WrapDecision | None:
     # In a cell: "uva-lib." before "9270560".
     is_in_cell = wrap.text_beyond.startswith("\n") and _LONG_NUMBER.match(wrap.text_beyond, 1)
     is_word = _WORD.match(wrap.right) and not _NO_WORD.match(wrap.right)
-    if (is_word or _DATE.match(wrap.right)) and not (wrap.has_hyphen or is_in_cell):
+    is_no_part = (is_word or _DATE.match(wrap.right)) and not (wrap.has_hyphen or is_in_cell)
+    if is_no_part or _NOTE_NUMBER.match(wrap.right):
         return WrapDecision(False, Reason.NO_NAME_BEFORE_WORD, Confidence.LIKELY)
     return WrapDecision(True, Reason.NO_NAME_YET, Confidence.LIKELY)
 
@@ -431,8 +434,8 @@ def would_have_fitted(wrap: Wrap, _: Evidence) -> WrapDecision | None:
         return None
     blank_width = 2 if wrap.is_paged else 1  # on pages, character widths vary
     if wrap.line_slack is not None and wrap.line_slack >= blank_width + len(wrap.right):
-        is_number_below_slash = wrap.left.endswith("/") and _NUMBER.match(wrap.right)
-        confidence = Confidence.AMBIGUOUS if is_number_below_slash else Confidence.LIKELY
+        may_go_on = (wrap.left.endswith("/") or wrap.is_interrupted) and _NUMBER.match(wrap.right)
+        confidence = Confidence.AMBIGUOUS if may_go_on else Confidence.LIKELY
         return WrapDecision(False, Reason.ENDS_IN_SHORT_LINE, confidence)
     return None
 
