@@ -150,6 +150,8 @@ _LONGEST_WORD = 300
 #: The look-alikes of a hyphen that are also punctuation.
 _DASHES = "\N{EN DASH}\N{EM DASH}\N{HORIZONTAL BAR}"
 _DASH_RULES = (another_identifier, whole_elsewhere, check_character_decides, shape_decides, word_follows)
+#: Between two strings that C, Python and gettext join, but not between rows of data: ``"ark:/12148/btv1"``, ``"b84"``.
+_BETWEEN_LITERALS = re.compile(r"""(["'])\n\1(?=[^\s"',]*[0-9/.][^"']*\1(?!,\1))""")
 #: A possible rest of a name after a no-break space.
 _REST_OF_NAME = regex.compile(r"(?=[^\s]*\d)[\p{L}\d/=_.-]")
 _NEAR_CHARS = 100
@@ -302,6 +304,18 @@ class Gaps:
             if not decision.is_joined:
                 return dash
         return end
+
+    def end_of_literals(self, pos: int) -> int:
+        """Return the offset after the marks of two strings at *pos* if the ARK continues in the second, else *pos*."""
+        marks = _BETWEEN_LITERALS.match(self._text, pos)
+        if marks is None:
+            return pos
+        wrap = self._wrap_at_dash(self._label + self._builder.chars, marks.end())
+        self._notes.is_beyond_name |= wrap.is_beyond_name
+        unsure_decision = WrapDecision(True, Reason.STRING_LITERALS, Confidence.LIKELY)
+        decision = self._first_decision(_DASH_RULES, wrap) or unsure_decision
+        self._note_decision(decision, wrap)
+        return marks.end() if decision.is_joined else pos
 
     def _note_decision(self, decision: WrapDecision, wrap: Wrap) -> None:
         other_form = wrap.left if decision.is_joined else wrap.left + wrap.right

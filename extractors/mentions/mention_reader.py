@@ -60,6 +60,7 @@ _GLUED_LABEL = re.compile(r"/?[0-9]{5}/")
 _SOME_NAME = regex.compile(r"[\p{L}\p{N}]")
 _DIRECTIVE_BEHIND = re.compile(r"[sdi](?![0-9A-Za-z])|\(")
 _GAPS = frozenset((WRAP, " ", ODD_BLANK))
+_STRING_MARKS = "\"'"
 _MARKUP_CHARS = "*_~$=@+"
 _FINAL_PUNCTUATION = "./-:,!"
 #: A slash at the end of a URL, perhaps before final punctuation.
@@ -200,6 +201,8 @@ class MentionReader:
                 self._notes.note_repair(row.name)
             elif text[pos] in _GAPS:
                 sign_end = pos if self._ends_with_markup() else self._end_of_gap(pos)
+            elif text[pos] in _STRING_MARKS:
+                sign_end = self._gaps.end_of_literals(pos)
             else:
                 sign_end = self._end_of_sign(pos)
             if sign_end == pos:
@@ -376,6 +379,7 @@ class MentionReader:
         for row, length, shorter, ends in ends_and_doubts(self._block, *self._marked_text(), ark, self._zones):
             if shorter is None:
                 self._notes.mark_likely(row.reason, has_other_doubt=length < len(chars))
+                self._notes.is_beyond_name |= bool(ark.qualifier)
             elif is_whole or (fit(ark) is Fit.FITS and fit(shorter) is not Fit.FITS):
                 continue
             elif not ends:
