@@ -409,6 +409,16 @@ ENDINGS: tuple[Ending, ...] = (
         applies_to=is_text,
     ),
     Ending(
+        "slash before the next cell of a row",
+        Effect.LIKELY,
+        re.compile(r"⟩/[ \t]+[0-9]{1,5}\s*(?:\n|\Z)"),
+        "⟦https://n2t.net/ark:/67531/metadc107835⟧/ 12\nf2.plan",
+        "⟦https://n2t.net/ark:/67531/metadc107835⟧/ 12 maps\nf2.plan",
+        source="html2text, tables with a column of numbers",
+        reason=Reason.ENDS_AT_UNIT_END,
+        applies_to=is_text,
+    ),
+    Ending(
         "hyphen before a blank",
         Effect.LIKELY,
         re.compile("⟩- "),

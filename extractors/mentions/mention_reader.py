@@ -379,7 +379,7 @@ class MentionReader:
         for row, length, shorter, ends in ends_and_doubts(self._block, *self._marked_text(), ark, self._zones):
             if shorter is None:
                 self._notes.mark_likely(row.reason, has_other_doubt=length < len(chars))
-                self._notes.is_beyond_name |= bool(ark.qualifier)
+                self._note_doubt_beyond_name(ark)
             elif is_whole or (fit(ark) is Fit.FITS and fit(shorter) is not Fit.FITS):
                 continue
             elif not ends:
@@ -499,13 +499,18 @@ class MentionReader:
         ):
             if is_doubtful:
                 notes.mark_likely(reason, has_other_doubt=False)
-                notes.is_beyond_name |= bool(ark.qualifier)
+                self._note_doubt_beyond_name(ark)
         if "page break" in notes.repairs or any(start < page_break < end for page_break in block.page_breaks):
             notes.mark_likely(Reason.CONTINUES_ON_NEXT_PAGE, has_other_doubt=False)
         if self._zones.check(ark) is CheckCharacter.FAILS:
             notes.mark_likely(Reason.CHECK_CHARACTER_FAILS)
         if self._resolver.is_doubtful:
             notes.mark_likely(Reason.LINE_END_IN_RESOLVER)
+
+    def _note_doubt_beyond_name(self, ark: Ark) -> None:
+        """Note that no check character settles a doubt about the end of *ark*, if its qualifier has begun."""
+        has_qualifier = bool(ark.qualifier) or self._text.startswith(("/", "-"), self._builder.end)
+        self._notes.is_beyond_name |= has_qualifier
 
     def _is_on_page(self) -> bool:
         """Return True for the text of a page; other blocks of pages are single values."""

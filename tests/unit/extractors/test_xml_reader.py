@@ -4,8 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from extractors.find import scan
 from extractors.readers.markup import xml
 from extractors.readers.markup.xml import read_xml
+from extractors.wraps.evidence import Evidence
 from tests.growth import LINEAR, growth
 from tests.unit.extractors.readings import assert_sound, kinds, link_targets
 from tests.vectors import vectors
@@ -55,6 +57,13 @@ def test_half_a_pair_of_surrogates_costs_nothing_else_in_utf_16(encoding):
     reading = read_xml("<?xml version='1.0'?><a><p>&#xD800;</p><p>ark:/12345/x5</p></a>".encode(encoding))
     assert texts(reading) == ["\N{REPLACEMENT CHARACTER}", "ark:/12345/x5"]
     assert kinds(reading) == ["malformed-markup"]
+
+
+@pytest.mark.parametrize(("end", "confidence"), [("", "certain"), ("/", "likely"), ("-", "likely")])
+def test_check_character_settles_no_doubt_about_a_recognized_word_that_goes_on(end, confidence):
+    [block] = read_xml(f'<alto><String CONTENT="ark:/12148/bpt6k107371t{end}"/></alto>'.encode()).blocks
+    [mention] = scan(block, Evidence())
+    assert (str(mention.ark), mention.confidence.token) == ("ark:12148/bpt6k107371t", confidence)
 
 
 @pytest.mark.parametrize(
