@@ -155,8 +155,8 @@ def test_recheck_of_a_card_names_what_works_again(tmp_path: Path) -> None:
         assert [row["ark"] for row in json_lines(done.stdout)] == ["ark:12x45/x5b"]
         assert f"works again: ark:12x45/x5b, at {urls[1]}" in done.stderr
         rows = load_report(store).table("changes")
-        fixed = rows.loc[rows["event"].eq("recovered"), ["ark", "cause"]]
-        assert fixed.to_numpy().tolist() == [["ark:12x45/x5b", card.row["cause"]]]
+        fixed = rows.loc[rows["event"].eq("recovered"), ["ark", "failed_with"]]
+        assert fixed.to_numpy().tolist() == [["ark:12x45/x5b", "broken"]]
         done = run_command(*words, *ON_LOOPBACK, folder=tmp_path)
         assert (done.returncode, done.stderr.count("\n"), "that fails by the cause" in done.stderr) == (2, 1, True)
 
