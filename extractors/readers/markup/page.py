@@ -145,9 +145,9 @@ class MarkupPage:
         for token in _TAG_OR_TEXT.finditer(self.markup, start):
             slash, name, rest_of_tag = token.groups()
             if name is None:
-                if not (
-                    token[0].isspace() and text.last_piece[-1:].isspace()
-                ):  # hOCR: the ends of a word and of its line
+                # In hOCR the end of a line follows that of its last word.
+                is_second_blank = token[0].isspace() and text.last_piece[-1:].isspace()
+                if not is_second_blank:
                     text.write(decode_references(token[0]))
             elif name in SEPARATE_ELEMENTS:
                 break
