@@ -30,6 +30,7 @@ from extractors.wraps.rules import (
     is_numbered,
     lacks_hyphen,
     nothing_follows,
+    range_follows,
     shape_decides,
     slack_in_text,
     whole_elsewhere,
@@ -149,7 +150,7 @@ _BEYOND_CHARS = 12
 _LONGEST_WORD = 300
 #: The look-alikes of a hyphen that are also punctuation.
 _DASHES = "\N{EN DASH}\N{EM DASH}\N{HORIZONTAL BAR}"
-_DASH_RULES = (another_identifier, whole_elsewhere, check_character_decides, shape_decides, word_follows)
+_DASH_RULES = (another_identifier, whole_elsewhere, range_follows, check_character_decides, shape_decides, word_follows)
 #: Between two strings that C, Python and gettext join, but not between rows of data: ``"ark:/12148/btv1"``, ``"b84"``.
 _BETWEEN_LITERALS = re.compile(r"""(["'])\n\1(?=[^\s"',]*[0-9/.][^"']*\1(?!,\1))""")
 #: A possible rest of a name after a no-break space.

@@ -232,7 +232,7 @@ _LIST_MARK = regex.compile(r"[-*\p{Pd}\N{BULLET}\N{MIDDLE DOT}]+\Z")
 OTHER_SCRIPT = regex.compile(r"[\p{L}\p{Nd}--\p{Latin}--[0-9]]", regex.VERSION1)
 _ALPHANUMERIC = regex.compile(r"[\p{L}\p{Nd}]")
 NEW_IDENTIFIER = regex.compile(
-    r"(?:[_*@=+~/]{0,2}\d{0,3}(?:https?|ftp|ark|doi|urn|hdl|info|isbn|issn|mailto):|http/[12]|[a-z][a-z0-9+-]{1,15}://|www\.|10\.\d{4,}/)",
+    r"(?:(?:\p{L}{1,20}[:=])?[_*@=+~/]{0,2}\d{0,3}(?:https?|ftp|ark|doi|urn|hdl|info|isbn|issn|mailto):|http/[12]|[a-z][a-z0-9+-]{1,15}://|www\.|10\.\d{4,}/)",
     regex.IGNORECASE,
 )
 #: A date, a time or both: ``12.5.2023``, ``2023-05-01T10:00:00Z``, ``01/May/2023:10:00:00``, ``10:00``, ``1936/37``.
@@ -339,6 +339,15 @@ def _decision_elsewhere(ark: Ark, evidence: Evidence, *, is_joined: bool) -> Wra
     """Return the decision for *ark*, which is whole elsewhere: certain only if *evidence* supports it independently."""
     confidence = Confidence.CERTAIN if evidence.is_supported(ark) else Confidence.LIKELY
     return WrapDecision(is_joined, Reason.COMPLETE_ELSEWHERE, confidence)
+
+
+def range_follows(wrap: Wrap, _: Evidence) -> WrapDecision | None:
+    other_ark = wrap.ark and ark_of(f"ark:{wrap.ark.naan}/{wrap.next_part}")
+    if wrap.ark is None or other_ark is None or not any(map(str.isdigit, other_ark.name)):
+        return None
+    if name_kind(other_ark) != name_kind(wrap.ark) or len(other_ark.name) != len(wrap.ark.name):
+        return None
+    return WrapDecision(False, Reason.ENDS_BEFORE_IDENTIFIER, Confidence.LIKELY)
 
 
 def check_character_decides(wrap: Wrap, evidence: Evidence) -> WrapDecision | None:
