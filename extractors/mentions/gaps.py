@@ -152,7 +152,7 @@ _LONGEST_WORD = 300
 _DASHES = "\N{EN DASH}\N{EM DASH}\N{HORIZONTAL BAR}"
 _DASH_RULES = (another_identifier, whole_elsewhere, range_follows, check_character_decides, shape_decides, word_follows)
 #: Between two strings that C, Python and gettext join, but not between rows of data: ``"ark:/12148/btv1"``, ``"b84"``.
-_BETWEEN_LITERALS = re.compile(r"""(["'])\n\1(?=[^\s"',]*[0-9/.][^"']*\1(?!,\1))""")
+_BETWEEN_LITERALS = re.compile(r"""(["'])\n\1(?=[^\s"',0-9/.]*+[0-9/.][^"']*+\1(?!,\1))""")
 #: A possible rest of a name after a no-break space.
 _REST_OF_NAME = regex.compile(r"(?=[^\s]*\d)[\p{L}\d/=_.-]")
 _NEAR_CHARS = 100
