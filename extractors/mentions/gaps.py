@@ -188,7 +188,7 @@ class Gaps:
         target_ark: Ark | None,
         is_encoded: bool,
         bracket_end: int,
-        closing_marks: tuple[str, ...],
+        closing_marks: str,
     ) -> None:
         self.reached_end = False
         """True if the last token reached the end of the repaired text, so that more text may change the decision."""
@@ -296,13 +296,7 @@ class Gaps:
                 continue
             if len(self._notes.decisions) >= _MOST_GAPS or not next_char.isalnum():
                 return dash
-            wrap = self._wrap_at_dash(text_before, dash + 1)
-            self._notes.is_beyond_name |= wrap.is_beyond_name
-            unsure_decision = WrapDecision(True, Reason.DASH_FOR_HYPHEN, Confidence.LIKELY)
-            decision = self._first_decision(_DASH_RULES, wrap) or unsure_decision
-            if not (decision.is_joined and decision.confidence is Confidence.CERTAIN):
-                self._note_decision(decision, wrap)
-            if not decision.is_joined:
+            if not self._continues_at(text_before, dash + 1, Reason.DASH_FOR_HYPHEN):
                 return dash
         return end
 
@@ -311,12 +305,18 @@ class Gaps:
         marks = _BETWEEN_LITERALS.match(self._text, pos)
         if marks is None:
             return pos
-        wrap = self._wrap_at_dash(self._label + self._builder.chars, marks.end())
+        is_joined = self._continues_at(self._label + self._builder.chars, marks.end(), Reason.STRING_LITERALS)
+        return marks.end() if is_joined else pos
+
+    def _continues_at(self, left: str, word_start: int, unsure_reason: Reason) -> bool:
+        """Return True if the ARK *left* continues at *word_start*, after a sign; by default, for *unsure_reason*."""
+        wrap = self._wrap_at_dash(left, word_start)
         self._notes.is_beyond_name |= wrap.is_beyond_name
-        unsure_decision = WrapDecision(True, Reason.STRING_LITERALS, Confidence.LIKELY)
+        unsure_decision = WrapDecision(True, unsure_reason, Confidence.LIKELY)
         decision = self._first_decision(_DASH_RULES, wrap) or unsure_decision
-        self._note_decision(decision, wrap)
-        return marks.end() if decision.is_joined else pos
+        if not (decision.is_joined and decision.confidence is Confidence.CERTAIN):
+            self._note_decision(decision, wrap)
+        return decision.is_joined
 
     def _note_decision(self, decision: WrapDecision, wrap: Wrap) -> None:
         other_form = wrap.left if decision.is_joined else wrap.left + wrap.right

@@ -51,9 +51,7 @@ _FRAGMENT = regex.compile(rf"(?:\?[^\s{ODD_BLANK}#<>\"]*)?#(?P<fragment>[^\s{ODD
 _ELLIPSIS = re.compile(r"\[?(?:\.{3}|…)")
 _BRACKETED = re.compile(rf"(?:[^\s<>\"]*+{WRAP}){{1,3}}+[^\s<>\"]*+>")
 _WRAP_AHEAD = re.compile(rf"-?{WRAP}")
-_CLOSING_MARKS = {
-    "(": (")",), "[": ("]",), '"': ('"',), "“": ("”",), "„": ("“", "”"), "«": ("»",), "»": ("«",), "‘": ("’",)
-}  # fmt: skip
+_CLOSING_MARKS = {"(": ")", "[": "]", '"': '"', "“": "”", "„": "“”", "«": "»", "»": "«", "‘": "’"}
 _LEADS_TO_LABEL = regex.compile(r"(?:(?<![\p{L}\p{N}])ark|https?)\Z", regex.IGNORECASE)
 _GLUED_LABEL = re.compile(r"/?[0-9]{5}/")
 #: A name without a letter or digit is a piece of a query or of a pattern: ``ark:12148/+``, ``ark:12148/*``.
@@ -121,7 +119,7 @@ class MentionReader:
         self._gaps = Gaps(
             self._written_label, self._builder, block, evidence, self._notes,
             target_ark=self._target_ark, is_encoded=self._is_encoded, bracket_end=self._bracket_end(),
-            closing_marks=_CLOSING_MARKS.get(self._text[max(0, self._start - 2) : self._start].rstrip()[-1:], ()),
+            closing_marks=_CLOSING_MARKS.get(self._text[max(0, self._start - 2) : self._start].rstrip()[-1:], ""),
         )  # fmt: skip
         if self._resolver.repair:
             self._notes.note_repair(self._resolver.repair)

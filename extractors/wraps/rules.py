@@ -77,8 +77,8 @@ class Wrap:
     """True if the next line begins with the next number of a series of lines."""
     is_interrupted: bool = False
     """True if there is a page break, or the number of a line, between the lines (`Block.interruptions`)."""
-    closing_marks: tuple[str, ...] = ()
-    """The marks that close a bracket or quotation opened directly before the ARK."""
+    closing_marks: str = ""
+    """The marks that may close a bracket or quotation opened directly before the ARK."""
     is_link_cut: bool = False
     """True if the link annotation of this text ends at the line end, too, as in viewers that link the lines singly."""
 
@@ -115,7 +115,7 @@ class Wrap:
     @property
     def is_enclosed(self) -> bool:
         """True if the bracket or quotation that was opened directly before the ARK is closed directly after `right`."""
-        return self.text_beyond.lstrip().startswith(self.closing_marks)
+        return self.text_beyond.lstrip().startswith(tuple(self.closing_marks))
 
     @property
     def is_full(self) -> bool:
@@ -342,12 +342,12 @@ def _decision_elsewhere(ark: Ark, evidence: Evidence, *, is_joined: bool) -> Wra
 
 
 def range_follows(wrap: Wrap, _: Evidence) -> WrapDecision | None:
-    other_ark = wrap.ark and ark_of(f"ark:{wrap.ark.naan}/{wrap.next_part}")
-    if wrap.ark is None or other_ark is None or not any(map(str.isdigit, other_ark.name)):
+    left_ark = wrap.ark
+    other_ark = left_ark and ark_of(f"ark:{left_ark.naan}/{wrap.next_part}")
+    if left_ark is None or other_ark is None or not any(map(str.isdigit, other_ark.name)):
         return None
-    if name_kind(other_ark) != name_kind(wrap.ark) or len(other_ark.name) != len(wrap.ark.name):
-        return None
-    return WrapDecision(False, Reason.ENDS_BEFORE_IDENTIFIER, Confidence.LIKELY)
+    is_range = name_kind(left_ark) == name_kind(other_ark) and len(left_ark.name) == len(other_ark.name)
+    return WrapDecision(False, Reason.ENDS_BEFORE_IDENTIFIER, Confidence.LIKELY) if is_range else None
 
 
 def check_character_decides(wrap: Wrap, evidence: Evidence) -> WrapDecision | None:

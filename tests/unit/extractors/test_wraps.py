@@ -54,7 +54,7 @@ def wrap_of(row: Mapping[str, Any]) -> Wrap:
         text_beyond=row.get("beyond", ""),
         is_paged=row.get("paged", False),
         is_numbered=row.get("numbered", False),
-        closing_marks=tuple(row.get("closing", "")),
+        closing_marks=row.get("closing", ""),
     )
 
 
