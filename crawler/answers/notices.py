@@ -284,6 +284,26 @@ class PageWords:
         )
         return next(filter(None, (phrases.first_in(self.notice) for phrases in vocabularies)), None)
 
+    def guessed_withdrawal(self, own_text: str) -> str | None:
+        """Return the words of withdrawal in *own_text*, a part of the text, about the requested thing or as a guess, or None.
+
+        "This item may have been removed. Please ask us." is a guess. A record has a number.
+        """
+        object_words, withdrawal_phrases = quirks().this_object, quirks().words_of_withdrawal
+        if self.says_more(own_text):
+            return None
+        for sentence in sentences(self._with_stops(own_text)):
+            is_asked_for = object_words.requested.is_in_plain(sentence)
+            if is_asked_for or object_words.this_object.search(sentence):
+                candidates = (
+                    phrase.words
+                    for phrase in withdrawal_phrases.in_plain(sentence)
+                    if is_asked_for or not _is_sure(sentence, phrase)
+                )
+                if words := next(candidates, None):
+                    return words
+        return None
+
     def has_no_known_phrase(self, own_text: str) -> bool:
         """Return True if *own_text*, the page's text or a part of it, has a sentence, and the page's notice no known phrase."""
         return self.says_other(own_text) and self.known_phrase is None

@@ -237,6 +237,11 @@ class ObjectFacts:
         return self.answer.words.reason_of_refusal(self._control_words)
 
     @property
+    def guessed_withdrawal(self) -> str | None:
+        """The words of a possible withdrawal on a short page without any description, or None."""
+        return self.answer.words.guessed_withdrawal(self.own_words) if self._is_undescribed else None
+
+    @property
     def is_refused_for_control(self) -> bool:
         """True if a name that can't exist is refused."""
         return self.reply in (ControlContrast.REFUSED_THERE, ControlContrast.REFUSED_BEFORE)

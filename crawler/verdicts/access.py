@@ -311,6 +311,12 @@ _DOUBTFUL_PAGE_RULES = (
         lambda facts: [*_grounds(facts), f"the page begins with {facts.only_absence!r}"],
     ),
     _success(
+        "a short page without a number, such as a year, says that the requested thing is or may be withdrawn",
+        lambda facts: facts.guessed_withdrawal is not None,
+        ObjectOutcome.UNDETERMINED,
+        lambda facts: [*_grounds(facts), f"the page says {facts.guessed_withdrawal!r}"],
+    ),
+    _success(
         "a host on the way redirects to its own home page, search form or error page",
         lambda facts: facts.answer.is_sent_away,
         ObjectOutcome.UNDETERMINED,
