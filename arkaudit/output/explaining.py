@@ -184,8 +184,9 @@ def _details(
     if verdict.remarks:
         conclusions.append(f"Also noticed: {'; '.join(verdict.remarks)}.")
     host = authority_of(verdict.hops[-1].url) if verdict.hops else "its host"
-    further_ways = [own_observations[way] for way, (_, remark) in WAYS.items() if remark in verdict.remarks]
-    working_url = further_ways[0].asked_url if further_ways else None
+    # A pruned store has the remark of a verdict, but not its observations.
+    further_ways = (way for way, (_, remark) in WAYS.items() if remark in verdict.remarks and way in own_observations)
+    working_url = next((own_observations[way].asked_url for way in further_ways), None)
     conclusions += [
         _macros().cost(verdict),
         f"What to do: {_macros().advice(verdict.object.outcome, host, object_facts, working_url)}",

@@ -65,6 +65,16 @@ def test_every_failure_has_advice_of_its_own() -> None:
         assert "nothing shows that the ARK is at fault" not in said
 
 
+def test_working_spelling_is_advised_also_without_its_observation() -> None:
+    seen = [
+        observation(Q.OBJECT, {"chain": [404]}, URL.replace("x5", "x-5")),
+        observation(Q.HYPHENS, {"text": "Map", "asked": URL}, URL.replace("x5", "x-5")),
+    ]
+    verdict = judge({each.question: AnswerFacts.from_observation(each) for each in seen})
+    assert explanation(verdict, seen)[-1]["conclusion"].startswith(f"What to do: cite {URL};")
+    assert explanation(verdict, [])[-1]["conclusion"].startswith("What to do: ")  # a pruned store
+
+
 def test_every_outcome_has_advice_after_every_kind_of_answer() -> None:
     bodies = ("<title>Map</title><p>A map of the harbour", "<title>Viewer</title><div id=app></div><script src=a.js>")
     answers: list[dict[str, Any]] = [{"type": "text/html", "body": body} for body in bodies]
