@@ -179,9 +179,11 @@ def exit_on(
         if store_file is not None:
             only = [word for token in severe_tokens if token != UNREADABLE for word in ("--only", token)]
             report = command("report", "--store", store_file, *only, "--format", "md", "--out", "-")
-            accepting = f"{command('known', 'add', 'ARK', '--store', store_file)} --until YYYY-MM-DD"
+            accepting = f"{command('known', 'add', 'WHAT', '--store', store_file)} --until YYYY-MM-DD"
             say(f"to list the places: {report}")
-            say(f"to accept an ARK for a time: {accepting}; then add --known known.csv to this command")
+            say(
+                f"to accept an ARK, host:NAME or document:ADDRESS for a time: {accepting}; then add --known known.csv here"
+            )
         sys.exit(EXIT_FINDING)
     if not is_whole:
         sys.exit(EXIT_UNFINISHED)

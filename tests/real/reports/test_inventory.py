@@ -40,7 +40,7 @@ def test_empty_partial_report_is_reported(tmp_path: Path) -> None:
         said = [line for line in done.stderr.splitlines() if " matches " in line]
         assert said == ([f"arkaudit: {words}"] if words else [])
         assert ("exit code 1 because of --fail-on broken: found broken" in done.stderr) == (done.returncode == 1)
-        assert (f"arkaudit known add ARK --store {store}" in done.stderr) == (done.returncode == 1)
+        assert (f"arkaudit known add WHAT --store {store}" in done.stderr) == (done.returncode == 1)
 
 
 # -- the command
