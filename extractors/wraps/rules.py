@@ -426,7 +426,7 @@ def qualifier_decides(wrap: Wrap, evidence: Evidence) -> WrapDecision | None:
     return WrapDecision(is_completed, Reason.QUALIFIER_WORD, Confidence.LIKELY)
 
 
-def enclosed(wrap: Wrap, _: Evidence) -> WrapDecision | None:
+def closing_mark_follows(wrap: Wrap, _: Evidence) -> WrapDecision | None:
     is_word = len(wrap.next_part) > 1 and _WORD.match(wrap.right)
     if wrap.is_enclosed and not is_word and not _YEAR.match(wrap.right):
         return WrapDecision(True, Reason.IN_BRACKETS, Confidence.LIKELY)
@@ -520,7 +520,7 @@ RULES: tuple[Rule, ...] = (
     date_follows,
     shape_decides,
     qualifier_decides,
-    enclosed,
+    closing_mark_follows,
     hyphen_at_wrap,
     would_have_fitted,
     structure_follows,

@@ -33,7 +33,7 @@ DIRECTIONS = {
     "date_follows": {"end"},
     "shape_decides": {"join", "end"},
     "qualifier_decides": {"join", "end"},
-    "enclosed": {"join"},
+    "closing_mark_follows": {"join"},
     "hyphen_at_wrap": {"join"},
     "would_have_fitted": {"end"},
     "structure_follows": {"join", "end"},
