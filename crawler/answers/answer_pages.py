@@ -25,6 +25,7 @@ from crawler.answers.own_part import (
     parse_page,
     remove,
 )
+from crawler.answers.page_copies import OTHER_SCHEME
 from crawler.answers.quirks import LABEL_CHARS, is_error_page_path, is_search, is_visitor_counter, plain, quirks
 from crawler.answers.structured import from_json, kernel, metadata_record_in, plain_key
 from crawler.answers.withdrawals import ARK_OR_URL
@@ -66,8 +67,6 @@ _SIGN_ON_FIELDS = ("SAMLRequest", "wresult", "wctx")
 _CONTENT_ELEMENTS = ("form", "iframe", "frame", "frameset", "object", "embed", "video", "canvas")
 #: Elements that may show an object.
 _SHOWN_ELEMENTS = tuple({*MEDIA} - {"form", "svg"})
-#: A scheme of addresses that lead to no page: of mail, telephones and scripts.
-_OTHER_SCHEME = re.compile(r"(?:mailto|tel|javascript):", re.IGNORECASE)
 _VIEWERS = ("iframe", "frame", "embed", "object")
 _CELLS = ("th", "td")
 _FIELDS = ("input", "select", "textarea")
@@ -172,14 +171,9 @@ def _is_only_text(own_elements: Iterable[Page], in_scripts: Iterable[str]) -> bo
 
 def _is_of_no_object(address: str) -> bool:
     """Return True for an address of mail, of a home page, of a search, or of a host that counts visitors."""
-    is_other_scheme = _OTHER_SCHEME.match(address) is not None
-    return (
-        not address.strip("#")
-        or is_other_scheme
-        or _is_home(address)
-        or is_search(address)
-        or is_visitor_counter(address)
-    )
+    if not address.strip("#") or OTHER_SCHEME.match(address):
+        return True
+    return _is_home(address) or is_search(address) or is_visitor_counter(address)
 
 
 def _script_target(scripts: Iterable[str]) -> str | None:

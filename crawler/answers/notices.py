@@ -221,7 +221,7 @@ class PageWords:
         return sum(map(str.isalpha, self._text_beside_title(own_text))) > _FEW_WORDS_LETTERS
 
     def message(self, own_text: str) -> str | None:
-        """Return the words of *own_text*, the text or a part of it, beside the title, if they are a message, or None.
+        """Return the message in *own_text* (the text or a part of it) without the title, in plain form, or None.
 
         A message is short, has no table, and has a known phrase, or speaks of a page, of "this" object, or of a request.
         Neither it nor the title has a number, such as the year or shelf mark of a record, unless it speaks of "this" object.

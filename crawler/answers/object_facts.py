@@ -224,14 +224,14 @@ class ObjectFacts:
 
     @property
     def only_message(self) -> str | None:
-        """The words of a page that has nothing else: no number, labelled value, media or link; or None."""
+        """The words of a page that consists of a message: no labelled value, media or link; or None."""
         answer = self.answer
         is_bare = answer.facts.is_only_text and self._is_undescribed and not answer.is_left_to_scripts
         return answer.words.message(self.own_words) if is_bare and not answer.is_site else None
 
     @property
     def reason_in_message(self) -> str | None:
-        """The words by which a page that has nothing else says why "this" object is withdrawn or restricted, or None."""
+        """The words in `only_message` for the reason why "this" object is withdrawn or restricted, or None."""
         if self.only_message is None or not self._speaks_of_object:
             return None
         return self.answer.words.reason_of_refusal(self._control_words)

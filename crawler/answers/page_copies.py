@@ -17,7 +17,8 @@ from extractors.model.urls import UrlParts, authority_of, split_url
 ENOUGH_PAGES = 2
 #: Words with digits that change with each request: times, durations, keys. Others identify things.
 _CHANGING_WORD = re.compile(r"\d{1,2}:\d\d\S*|\d{4}-\d\d-\d\dt\S+|0[.,]\d+|\d{9,}|(?=.*[a-f])[0-9a-f-]{8,}|\w{16,}")
-_OTHER_SCHEME = re.compile(r"(?!https?:)[a-z]+:")
+#: A scheme of addresses that lead to no page: of mail, telephones, scripts, inline data.
+OTHER_SCHEME = re.compile(r"(?!https?:)[a-z]+:", re.IGNORECASE)
 
 
 def page_digest(titles: Iterable[str], text: str, references: Iterable[str], url: str, ark: Ark) -> str | None:
@@ -45,7 +46,7 @@ def page_digest(titles: Iterable[str], text: str, references: Iterable[str], url
     addresses = set()
     for reference in references:
         address, _, query = reference.partition("#")[0].partition("?")
-        is_left_out = has_session_id(reference) or _OTHER_SCHEME.match(address) or address.endswith(ark_name)
+        is_left_out = has_session_id(reference) or OTHER_SCHEME.match(address) or address.endswith(ark_name)
         if not (is_left_out or _is_own_address(address, query, own_url_parts)):
             is_echo = _path_and_query(own_url_parts) in unquote(query) or ark.name in unquote(query)
             addresses.add(address if is_echo else f"{address}?{query}")

@@ -76,7 +76,9 @@ def _success(when: str, holds: Condition, outcome: ObjectOutcome, evidence: Evid
     )
 
 
-def _resolution_rules(when: str, holds: Condition, evidence: EvidenceOf) -> Iterator[ObjectRule]:
+def _resolution_rules(
+    when: str, holds: Condition, evidence: EvidenceOf, basis: str = "2020, 7.1.3"
+) -> Iterator[ObjectRule]:
     """Return two rules for a success that counts: `related` if the chain has a 303, or else `resolved`."""
     yield _success(
         f"{when}; the chain has a 303",
@@ -86,9 +88,9 @@ def _resolution_rules(when: str, holds: Condition, evidence: EvidenceOf) -> Iter
             *sentences(evidence(facts)),
             "the chain has a 303: the answer is related to the object, not the object itself",
         ),
-        "2020, 7.1.3",
+        basis,
     )
-    yield _success(when, holds, ObjectOutcome.RESOLVED, evidence, "2020, 7.1.3")
+    yield _success(when, holds, ObjectOutcome.RESOLVED, evidence, basis)
 
 
 # -- in words
@@ -254,6 +256,7 @@ _SPECIAL_PAGE_RULES = (
             "the answer is a log-in page, and a challenge before a protected object is access",
             *_grounds(facts),
         ],
+        "2023, 5.1",
     ),
     _success(
         "the answer is a log-in page",
@@ -348,10 +351,10 @@ _DOUBTFUL_PAGE_RULES = (
         ],
     ),
     _success(
-        "the page has nothing but a message beside its title: no labelled value, media, or link to an object",
+        "the page has only a message and its title: no labelled value, media, or link to an object",
         lambda facts: facts.only_message is not None,
         ObjectOutcome.UNDETERMINED,
-        lambda facts: [*_grounds(facts), f"the page shows nothing but the words {facts.only_message!r}"],
+        lambda facts: [*_grounds(facts), f"the page shows only the words {facts.only_message!r}"],
     ),
 )
 _WORTH_RULES = (
