@@ -201,7 +201,6 @@ class Audit:
             "registry": registry,
             "direct": config.resolve.direct,
             "legacy_inflections": config.resolve.legacy_inflections,
-            "rendering": config.render_options,
             "declared": config.check_characters,
             # In a run, the limit is for the crawl.
             "max_time_s": config.crawl.max_time if self.seeds is None else None,

@@ -121,10 +121,7 @@ def print_forecast_of_run(seeds: Seeds, config: Config, store_file: Path) -> Non
     note_lines = [basis_note]
     if config.memento.timegate:
         note_lines.append(f"for each ARK that fails, {config.memento.timegate} gets one request more")
-    if config.render.enabled:
-        note_lines.append(
-            f"each page that needs JavaScript is fetched once more, with up to {config.render.max_requests} requests"
-        )
+    note_lines += (note for section in config.sections for note in section.forecast_notes())
     _print(loads_of_crawl(seeds.urls, requests_before, _interval_of(config)), note_lines)
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from arkaudit.configuration.config import Config
+from arkaudit.configuration.config import Config, Section
 from arkaudit.configuration.config_files import first_fault
 from arkaudit.output.exits import say
 from crawler.spiders.seeds import Seeds
@@ -20,8 +20,6 @@ from crawler.store.store import Run, Store
 from extractors.model.errors import UserMistake
 from extractors.model.files import is_file
 
-#: Sections of the configuration that determine the requests. Politeness does not.
-_SECTIONS = ("crawl", "resolve", "render")
 #: The setting of a plan that names the signer of requests.
 _SIGNER = "signer"
 
@@ -39,9 +37,9 @@ class RunPlan:
     def from_command(cls, seeds: Sequence[str], config: Config) -> RunPlan:
         """Return the plan of a command."""
         settings: dict[str, Any] = {"resolver": config.resolver, _SIGNER: _signer_of(config)}
-        for section in _SECTIONS:
-            values = getattr(config, section).model_dump(mode="json")
-            settings.update({f"{section}.{name}": value for name, value in values.items()})
+        for name, section in _sections_about_requests(config):
+            values = section.model_dump(mode="json")
+            settings.update({f"{name}.{option}": value for option, value in values.items()})
         return cls(tuple(seeds), settings)
 
     @classmethod
@@ -119,6 +117,11 @@ def decide(runs: Sequence[Run], seeds: Sequence[str], config: Config, *, resume:
     return ResumeDecision(old_plan, run)
 
 
+def _sections_about_requests(config: Config) -> list[tuple[str, Section]]:
+    """Return the names and values of the sections that determine the requests; those about politeness do not."""
+    return [(name, value) for name, value in config if isinstance(value, Section) and value.determines_requests]
+
+
 def _signer_of(config: Config) -> str | None:
     """Return the signer of requests, because hosts may answer signed requests differently; None for unsigned ones."""
     signer = config.settings().get("ARKAUDIT_SIGNER")
@@ -131,8 +134,7 @@ def with_settings_of(plan: RunPlan, config: Config) -> Config:
     if plan_signer and _signer_of(config) is None:
         raise UserMistake(f"the run began with requests signed by {plan_signer}: configure the same key")
     changes: dict[str, Any] = {"resolver": plan.settings.get("resolver", config.resolver)}
-    for name in _SECTIONS:
-        section = getattr(config, name)
+    for name, section in _sections_about_requests(config):
         values = {
             option: plan.settings.get(f"{name}.{option}", value) for option, value in section.model_dump().items()
         }

@@ -18,7 +18,6 @@ from crawler.history.ark_status import StatusPolicy
 from crawler.history.rechecking import Intervals, RecheckPolicy
 from crawler.model.addresses import AddressGuard, Routes
 from crawler.politeness.pacing import Allowance, Allowances, is_own
-from crawler.rendering import PageLimits, RenderOptions, find_browser
 from crawler.wire.credentials import Credential, Credentials, proxy_credential
 from extractors.model.urls import Origin
 from reports.languages import LanguageChoice
@@ -71,14 +70,6 @@ class Config(Settings):
     def status_policy(self) -> StatusPolicy:
         """The condition under which a failure is confirmed."""
         return StatusPolicy(strikes=self.recheck.strikes, days=self.recheck.strike_days)
-
-    @property
-    def render_options(self) -> RenderOptions | None:
-        """The options for rendering pages; None if rendering is disabled or no browser is installed."""
-        settings = self.render
-        browser = find_browser(settings.browser) if settings.enabled else None
-        limits = PageLimits(settings.max_requests, settings.max_bytes, settings.seconds)
-        return None if browser is None else RenderOptions(browser, limits)
 
     @property
     def check_characters(self) -> dict[str, bool]:

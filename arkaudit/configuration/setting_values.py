@@ -225,6 +225,5 @@ ZoneName = Annotated[str, checked_by(time_zone)]
 NaanText = Annotated[str, AfterValidator(_normal_naan)]
 #: A NAAN, or the beginning of ARKs.
 LanguageCode = Annotated[str, checked_by(_check_language)]
-#: Switches for features that need an extra.
+#: A switch for what needs an extra.
 NamesLookedUp = Annotated[bool, AfterValidator(lambda is_on: with_extra(is_on, "dns", "dnspython", "dns"))]
-PagesRendered = Annotated[bool, AfterValidator(lambda is_on: with_extra(is_on, "playwright", "playwright", "render"))]

@@ -18,7 +18,6 @@ from reports.languages import NAMES
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
     from typing import Annotated
 
     from pydantic import AfterValidator, BaseModel
@@ -35,7 +34,6 @@ if TYPE_CHECKING:
         LanguageCode,
         NaanText,
         NamesLookedUp,
-        PagesRendered,
         PageUrl,
         Pattern,
         ResolverUrl,
@@ -85,6 +83,11 @@ setting = cast("Callable[..., Any]", Setting)
 class Section(BaseModel):
     """A section of the configuration. Type checkers see the model that `config_files.models` makes of it."""
 
+    @property
+    def determines_requests(self) -> bool:
+        """True if a run with other values of the section sends other requests, so that it can't resume this run."""
+        return False
+
     def refuse(self) -> None:
         """Raise ValueError if the values contradict each other, or need a program that is missing."""
 
@@ -97,6 +100,10 @@ class Section(BaseModel):
 
     def channels(self) -> Iterable[Channel]:
         """Return the configured destinations of news after a run. Raises `UserMistake`."""
+        return ()
+
+    def forecast_notes(self) -> Iterable[str]:
+        """Return sentences about requests of a run that ``--dry-run`` can't count."""
         return ()
 
 
@@ -247,6 +254,11 @@ class Crawl(Section):
     sitemaps: bool = setting(True, "Read the sitemaps that a site's robots.txt names.", "--sitemaps/--no-sitemaps")
     oai: Harvest
 
+    @property
+    def determines_requests(self) -> bool:
+        """True: see `Section.determines_requests`."""
+        return True
+
 
 class Resolve(Section):
     """Options for the requests about ARKs."""
@@ -261,6 +273,11 @@ class Resolve(Section):
     maptr: NamesLookedUp = False
     """Look up resolvers in the DNS as well; needs the extra `dns` (docs/usage.md)."""
 
+    @property
+    def determines_requests(self) -> bool:
+        """True: see `Section.determines_requests`."""
+        return True
+
 
 class Memento(Section):
     """Options for the search for archived copies of failing ARKs, by the Memento protocol (RFC 7089)."""
@@ -268,28 +285,6 @@ class Memento(Section):
     timegate: TimeGateUrl | None = None
     """The beginning of a TimeGate's URLs; without it, no archive is asked."""
     max_age: Seconds = setting(30 * 86_400.0, "Age at which an answer is requested again.", ge=0)
-
-
-class Render(Section):
-    """Options for pages that need JavaScript: without it, an app shell looks the same for every name."""
-
-    enabled: PagesRendered = False
-    """Needs the extra `render`, and a Chromium."""
-    browser: Path | None = None
-    """The Chromium to use; default: the first on the PATH, chromium-headless-shell before others."""
-    max_requests: int = setting(defaults.PAGE_REQUESTS, "Requests of a page, besides itself.", ge=1, le=1000)
-    max_bytes: int = setting(defaults.PAGE_BYTES, "Size of all their answers together, as sent.", ge=1)
-    seconds: Seconds = setting(
-        defaults.PAGE_SECONDS, 'Run time of the scripts of a page; "1m" is possible too.', gt=0, le=600
-    )
-
-    def refuse(self) -> None:
-        """Raise ValueError if rendering is enabled, but there is no Chromium."""
-        from crawler.rendering import find_browser
-
-        if self.enabled and find_browser(self.browser) is None:
-            location = f"at {self.browser}" if self.browser else "on the PATH: name one as render.browser"
-            raise ValueError(f"there is no Chromium {location}")
 
 
 class RecheckDays(Section):
@@ -430,7 +425,6 @@ class Settings(Section):
     resolve: Resolve
     log: Log
     memento: Memento
-    render: Render
     recheck: Recheck
     naans: dict[NaanText, NaanNames] = {}
     notify: Notify

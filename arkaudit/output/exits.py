@@ -182,7 +182,7 @@ def exit_on(
             accepting = f"{command('known', 'add', 'WHAT', '--store', store_file)} --until YYYY-MM-DD"
             say(f"to list the places: {report}")
             say(
-                f"to accept an ARK, host:NAME or document:ADDRESS for a time: {accepting}; then repeat this with --known known.csv"
+                f"to accept an ARK, host:NAME or document:ADDRESS for a time: {accepting}; then repeat with --known known.csv"
             )
         sys.exit(EXIT_FINDING)
     if not is_whole:

@@ -18,9 +18,3 @@ MAX_HOPS = 20
 STRIKES = 3
 #: Days that these failures must span.
 STRIKE_DAYS = 7.0
-#: Number of requests of a rendered page, besides itself.
-PAGE_REQUESTS = 60
-#: Bytes of all answers to these requests, as sent.
-PAGE_BYTES = 20 * 2**20
-#: Seconds for the scripts of a rendered page, without the time in which they wait for answers.
-PAGE_SECONDS = 30.0

@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import logging
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, Self
 
 from scrapy import Request, signals
 from scrapy.crawler import Crawler
@@ -24,8 +24,6 @@ from crawler.model.crawl_requests import CrawlRequest
 from crawler.model.observations import ChainEnd, Observation, Question, Verdict
 from crawler.model.registry import load_registry
 from crawler.model.resolving import SUCCESSES, sendable
-from crawler.rendering import RenderOptions
-from crawler.rendering.pages import RENDERED, PageRenderer
 from crawler.spiders.auditing import TIME_IS_UP, AuditSpider, OwnRun
 from crawler.spiders.items import CheckedArk, checked_ark
 from crawler.spiders.runs import Background, judge_run, judge_settled
@@ -141,6 +139,20 @@ def _key(observation: Observation) -> Key:
     return observation.request_url, observation.question, observation.attempt
 
 
+#: Questions whose answers are rendered.
+_RENDERED = frozenset({Question.RENDERED, Question.CONTROL_RENDERED})
+
+
+class Renderer(Protocol):
+    """A browser for the pages of a run, which the Scrapy setting ``ARKAUDIT_RENDERER`` starts."""
+
+    async def observe(self, observation: Observation, response: Response, stopped: asyncio.Event) -> Observation | None:
+        """Return *observation* with the content of the rendered page; None if *stopped* is set before."""
+
+    async def close(self) -> None:
+        """End the browser."""
+
+
 #: Maximum number of open ARKs at a host, enough to keep it busy while some of them wait.
 ARKS_A_HOST = 100
 
@@ -158,7 +170,7 @@ class ArksSpider(AuditSpider):
         registry: Registry,
         direct: bool = False,
         legacy_inflections: bool = True,
-        rendering: RenderOptions | None = None,
+        start_renderer: Callable[[Crawler, AnswerReader], Renderer] | None = None,
         max_time_s: float | None = None,
         declared: Declared = NOTHING_DECLARED,
         **kwargs: Any,
@@ -172,18 +184,22 @@ class ArksSpider(AuditSpider):
             self.resolver,
             direct,
             legacy_inflections,
-            rendering=rendering is not None,
+            rendering=start_renderer is not None,
             patience=self.patience,
             declared=declared,
         )
         self._conversation = Conversation(
             self.frontier.targets, rules, readings, recall=self._stored_observations, on_bug=self.on_bug
         )
-        self._rendering = rendering
+        self._start_renderer = start_renderer
         self._max_time_s = max_time_s
-        self._renderer: PageRenderer | None = None
+        self._renderer: Renderer | None = None
 
     exported = CheckedArk
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> Self:
+        return super().from_crawler(crawler, *args, start_renderer=crawler.settings["ARKAUDIT_RENDERER"], **kwargs)
 
     @classmethod
     def begin_run(cls, crawler: Crawler, given: Mapping[str, Any]) -> tuple[OwnRun, dict[str, Any]]:
@@ -227,8 +243,8 @@ class ArksSpider(AuditSpider):
 
     async def begin(self) -> AsyncIterator[Request]:
         self.end_after(self._max_time_s, self._time_is_up)
-        if self._rendering is not None:
-            self._renderer = PageRenderer(self.crawler, self._rendering, self.answers)
+        if self._start_renderer is not None:
+            self._renderer = self._start_renderer(self.crawler, self.answers)
             self.crawler.signals.connect(self._renderer.close, signal=signals.spider_closed)
         async for request in self._replay():
             yield request
@@ -283,7 +299,7 @@ class ArksSpider(AuditSpider):
         """
         try:
             observation = await observe(ask, request, response, self.answers)
-            if response is not None and ask.question in RENDERED and self._renderer is not None:
+            if response is not None and ask.question in _RENDERED and self._renderer is not None:
                 rendered = await self._renderer.observe(observation, response, self._stopped)
                 if rendered is None:
                     return

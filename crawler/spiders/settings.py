@@ -93,6 +93,7 @@ ARKAUDIT_ALLOW_ADDRESSES: list[str] = []  # networks that the guard allows
 ARKAUDIT_CA_FILE: str | None = None  # the authorities that `verifying_policy` trusts
 ARKAUDIT_CREDENTIALS = None  # crawler.wire.credentials.Credentials, for your own hosts
 ARKAUDIT_SIGNER = None  # an object whose headers(origin) sign each request; its text names the key
+ARKAUDIT_RENDERER = None  # a function from crawler and reader of answers to a crawler.spiders.arks_spider.Renderer
 ARKAUDIT_INTERVAL = defaults.INTERVAL_S
 ARKAUDIT_HOSTS: dict[str, dict[str, float]] = {}  # your own hosts: their interval and concurrency
 ARKAUDIT_MAX_HOPS = defaults.MAX_HOPS

@@ -14,7 +14,7 @@ from typing import Any, ParamSpec
 
 import pytest
 
-from crawler.rendering import find_browser
+from arkaudit.features.rendering.section import find_browser
 from tests.real.waiting import wait_until
 
 #: The file descriptors that Chromium reads commands from and writes answers to.

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from PIL import Image
 
-from crawler.rendering import find_browser
+from arkaudit.features.rendering.section import find_browser
 
 #: The language of the browser for each picture: the page goes by it.
 PICTURES = {"report.png": "en", "report-fr.png": "fr"}

@@ -262,7 +262,7 @@ ELSEWHERE = {
     "resolve.direct": "real/crawler/test_asking.py",
     "memento.max_age": "real/crawler/test_archived_copies.py",
     **{
-        f"render.{name}": "real/crawler/test_rendering.py"
+        f"render.{name}": "real/features/rendering/test_rendering.py"
         for name in ("enabled", "browser", "max_requests", "max_bytes", "seconds")
     },
     **{

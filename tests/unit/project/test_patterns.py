@@ -57,7 +57,7 @@ COMPUTED = {
     "crawler/answers/quirks.py: ObjectWords.this_object": "it is in `MAKERS`",
     "crawler/answers/quirks.py: Standards.number": "it is in `MAKERS`",
     "crawler/answers/withdrawals.py: _WithdrawalPhrases._compile": "it is in `MAKERS`",
-    "crawler/rendering/page_visit.py: PageVisit._visit": "it matches anything",
+    "arkaudit/features/rendering/page_visit.py: PageVisit._visit": "it matches anything",
     "crawler/sources/gate.py: LinkPatterns.__init__": "the user writes it",
     "crawler/wire/robots.py: applicable_rules": "it is a literal",
     "extractors/mentions/mention_reader.py: MentionReader._ends_with_markup": "it looks at 60 characters",

@@ -1,74 +1,15 @@
-"""Renders pages in a Chromium that opens no connection: arkaudit answers all its requests.
-
-This module finds the browser, bounds a page, and decides about each of its requests. Only `find_browser` does
-I/O.
-"""
+"""Decides about each request of a page that a browser renders. No I/O."""
 
 from __future__ import annotations
 
-import os
-import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from pathlib import Path
 
 from crawler.answers.quirks import is_visitor_counter
-from crawler.model.defaults import PAGE_BYTES, PAGE_REQUESTS, PAGE_SECONDS
 from crawler.model.observations import Chain, ChainEnd
 from crawler.model.resolving import REFUSING_STATUSES, names_skipped_ark, url_fault
 from extractors.model.urls import is_web_url, origin_of
-
-#: Names of Chromium's program. The first has no windows at all, and starts in a third of the time.
-NAMES = (
-    "chromium-headless-shell",
-    "chromium",
-    "chromium-browser",
-    "google-chrome",
-    "google-chrome-stable",
-    "chrome",
-    "microsoft-edge",
-)
-#: The paths of the browsers that `playwright install chromium` installs.
-_PLAYWRIGHT_PATHS = (
-    "chromium_headless_shell-*/chrome-headless-shell-*/chrome-headless-shell",
-    "chromium-*/chrome-linux*/chrome",
-    "chromium-*/chrome-mac*/Chromium.app/Contents/MacOS/Chromium",
-)
-
-
-@dataclass(frozen=True, slots=True)
-class PageLimits:
-    """The limits of one page. Requests beyond them are not sent, and the page counts as incomplete."""
-
-    requests: int = PAGE_REQUESTS
-    bytes: int = PAGE_BYTES
-    """Bytes of all answers to the page's requests, as transferred."""
-    seconds: float = PAGE_SECONDS
-    """Seconds of the page's own work, without waiting for answers."""
-
-
-@dataclass(frozen=True, slots=True)
-class RenderOptions:
-    """The browser that renders pages, and the limits of each page."""
-
-    browser: Path
-    limits: PageLimits = PageLimits()
-
-
-def find_browser(program_path: Path | None = None) -> Path | None:
-    """Return the path of the program *program_path*, by default of an installed Chromium; None if missing."""
-    if program_path is not None:
-        program = shutil.which(program_path)
-        return None if program is None else Path(program)
-    installed = next((path for path in map(shutil.which, NAMES) if path), None)
-    if installed is not None:
-        return Path(installed)
-    folder = Path(os.environ.get("PLAYWRIGHT_BROWSERS_PATH") or Path.home() / ".cache" / "ms-playwright")
-    return next((path for pattern in _PLAYWRIGHT_PATHS for path in sorted(folder.glob(pattern), reverse=True)), None)
-
-
-# -- the requests of a page
 
 #: The number of documents that a page may lead to by itself.
 MOST_DOCUMENTS = 5

@@ -6,8 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from arkaudit.features.rendering.page_requests import (
+    PageRequest,
+    Treatment,
+    fault_of_answer,
+    headers_for_browser,
+    may_read,
+    treatment,
+)
 from crawler.model.observations import ChainEnd, Hop
-from crawler.rendering import PageRequest, Treatment, fault_of_answer, headers_for_browser, may_read, treatment
 from extractors.model.urls import origin_of
 from tests.vectors import vectors
 

@@ -20,7 +20,7 @@ from typing import Any
 
 import pytest
 
-from crawler.rendering import find_browser
+from arkaudit.features.rendering.section import find_browser
 from tests.real.loopback import ON_LOOPBACK, RawServer, explained_rows, json_lines, reply, run_command, select
 from tests.real.waiting import PATIENCE_S, wait_until
 from tests.vectors import FOLDER

@@ -14,24 +14,25 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from crawler.answers.answer import read_answer
-from crawler.answers.likeness import same_page
-from crawler.model.observations import Chain, Hop, Rendering
-from crawler.rendering import (
+from arkaudit.features.rendering.page_requests import (
     MOST_DOCUMENTS,
     REQUEST_BYTES,
     PageRequest,
-    RenderOptions,
     Treatment,
     headers_for_browser,
     may_read,
     short,
     treatment,
 )
+from crawler.answers.answer import read_answer
+from crawler.answers.likeness import same_page
+from crawler.model.observations import Chain, Hop, Rendering
 from extractors.model.budget import OverBudget, cpu_limit
 
 if TYPE_CHECKING:
     from playwright.async_api import Browser, BrowserContext, CDPSession, Frame, Page, Request, Route, WebSocketRoute
+
+    from arkaudit.features.rendering.section import Render
 
 logger = logging.getLogger(__name__)
 
@@ -122,10 +123,10 @@ class BrowserFault(Exception):
 class PageVisit:
     """One visit of a page, from its document to its final state."""
 
-    def __init__(self, url: str, document: PageAnswer, fetch: Fetch, options: RenderOptions) -> None:
+    def __init__(self, url: str, document: PageAnswer, fetch: Fetch, limits: Render) -> None:
         self._url = url
         self._fetch = fetch
-        self._limits = options.limits
+        self._limits = limits
         self._ready: dict[str, PageAnswer] = {_without_fragment(url): document}
         """Documents that are available before the page requests them."""
         self._hops: list[Hop] = []
@@ -331,7 +332,7 @@ class PageVisit:
             return
         self._asked += 1
         async with self._turns:
-            answer = await self._fetch(page_request, max(1, min(REQUEST_BYTES, self._limits.bytes - self._bytes)))
+            answer = await self._fetch(page_request, max(1, min(REQUEST_BYTES, self._limits.max_bytes - self._bytes)))
         self._bytes += sum(hop.body_bytes or 0 for hop in answer.hops)
         (self._documents if page_request.kind == "document" else self._hops).extend(answer.hops)
         if answer.fault is not None:
@@ -356,10 +357,10 @@ class PageVisit:
 
     def _beyond_limits(self, page_request: PageRequest) -> str:
         limits = self._limits
-        if self._asked >= limits.requests:
-            return f"it makes more than {limits.requests} requests"
-        if self._bytes >= limits.bytes:
-            return f"it loads more than {limits.bytes:,} bytes"
+        if self._asked >= limits.max_requests:
+            return f"it makes more than {limits.max_requests} requests"
+        if self._bytes >= limits.max_bytes:
+            return f"it loads more than {limits.max_bytes:,} bytes"
         if page_request.kind == "document" and self._visits > MOST_DOCUMENTS:
             return f"it leads to more than {MOST_DOCUMENTS} other pages, one after the other"
         return ""

@@ -21,12 +21,14 @@ from scrapy.http import Response
 from scrapy.http.cookies import CookieJar
 from scrapy.http.request import NO_CALLBACK
 
-from crawler.answers.answer_reading import AnswerReader
-from crawler.answers.likeness import same_answer
-from crawler.model.observations import Chain, ChainEnd, Observation, Question, Rendering
-from crawler.model.resolving import SUCCESSES, Follow, next_step
-from crawler.rendering import REQUEST_BYTES, PageRequest, RenderOptions, fault_of_answer, short, why_not_requested
-from crawler.rendering.page_visit import (
+from arkaudit.features.rendering.page_requests import (
+    REQUEST_BYTES,
+    PageRequest,
+    fault_of_answer,
+    short,
+    why_not_requested,
+)
+from arkaudit.features.rendering.page_visit import (
     CLOSING_S,
     BrowserFault,
     Fetch,
@@ -36,6 +38,10 @@ from crawler.rendering.page_visit import (
     finishes_within,
     first_line,
 )
+from crawler.answers.answer_reading import AnswerReader
+from crawler.answers.likeness import same_answer
+from crawler.model.observations import Chain, ChainEnd, Observation, Question, Rendering
+from crawler.model.resolving import SUCCESSES, Follow, next_step
 from crawler.wire.credentialed import sessions_of
 from crawler.wire.failures import body_faults
 from crawler.wire.middlewares import chain_of
@@ -43,6 +49,8 @@ from extractors.model.urls import authority_of, origin_of
 
 if TYPE_CHECKING:
     from playwright.async_api import Browser, Playwright
+
+    from arkaudit.features.rendering.section import Render
 
 
 # -- fetches the requests of rendered pages through the same guard, robots.txt and throttle as all others
@@ -163,8 +171,9 @@ _PASSED_VARIABLES = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "XDG_RUNTIME_DI
 class Chromium:
     """A browser that is started for the first page, and again if it has died."""
 
-    def __init__(self, options: RenderOptions) -> None:
-        self._options = options
+    def __init__(self, program: Path, limits: Render) -> None:
+        self._program = program
+        self._limits = limits
         self._playwright: Playwright | None = None
         self._browser: Browser | None = None
         self._starting = asyncio.Lock()
@@ -179,7 +188,7 @@ class Chromium:
                 browser = None
                 try:
                     browser = await self._start()
-                    shown_page, is_stuck = await PageVisit(url, document, fetch, self._options).show(browser)
+                    shown_page, is_stuck = await PageVisit(url, document, fetch, self._limits).show(browser)
                 except BrowserFault as fault:
                     await self._drop(browser)
                     if is_last or self._fault is not None:
@@ -202,7 +211,7 @@ class Chromium:
                 async with asyncio.timeout(STARTING_S):
                     if self._playwright is None:
                         self._playwright = await async_playwright().start()
-                    with _limit_memory(self._options.browser) as program:
+                    with _limit_memory(self._program) as program:
                         self._browser = await self._playwright.chromium.launch(
                             executable_path=program,
                             headless=True,
@@ -220,7 +229,7 @@ class Chromium:
                 reason = (
                     "this system grants no user namespaces for its sandbox" if lacks_sandbox else first_line(failure)
                 )
-                self._fault = f"{self._options.browser} could not be started: {reason}"
+                self._fault = f"{self._program} could not be started: {reason}"
                 logger.warning("%s; nothing is rendered", self._fault)
                 raise BrowserFault(self._fault) from failure
             return self._browser
@@ -256,16 +265,14 @@ def _limit_memory(browser: Path) -> Iterator[Path]:
         yield program if os.access(program, os.X_OK) else browser
 
 
-#: Questions that are answered by rendering.
-RENDERED = frozenset({Question.RENDERED, Question.CONTROL_RENDERED})
 _UNSTEADY = "it changes with each rendering"
 
 
 class PageRenderer:
     """The browser of a run, and the observations of the pages that it renders."""
 
-    def __init__(self, crawler: Crawler, options: RenderOptions, reader: AnswerReader) -> None:
-        self._chromium = Chromium(options)
+    def __init__(self, program: Path, limits: Render, crawler: Crawler, reader: AnswerReader) -> None:
+        self._chromium = Chromium(program, limits)
         self._fetcher = PageFetcher(crawler)
         self._reader = reader
 
