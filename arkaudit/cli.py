@@ -82,11 +82,9 @@ _COMMANDS = {
     "known": ("known_command", "Add to the list of known problems, or check it."),
     "notify": ("schedule_command", "Notify people of the changes that a run found."),
     "recheck": ("recheck_command", "Check ARKs of a store again: those that are due, or a selection."),
-    "registry": ("upkeep_commands", "Look up who assigns ARKs under a NAAN, and where they resolve."),
     "report": ("report_command", "Write tables and a page from a store."),
     "run": ("audit_command", "Run a whole audit: crawl, resolve, report."),
     "schedule": ("schedule_command", "Run the audits of a configuration when they are due."),
-    "store": ("upkeep_commands", "Check a store, or prune its old runs."),
 }
 
 

@@ -28,7 +28,7 @@ IMPORTED = (
     "arkaudit.output.logs", "arkaudit.output.reporting", "arkaudit.audits.resuming", "babel.dates",
     "babel.messages.pofile", "babel.numbers", "click", "crawler.answers.answer_pages", "crawler.history.problems",
     "crawler.model.registry", "crawler.politeness.request_queue", "crawler.process",
-    "crawler.registry_update", "crawler.spiders.arks_spider", "crawler.spiders.documents_spider",
+    "arkaudit.features.registry.updates", "crawler.spiders.arks_spider", "crawler.spiders.documents_spider",
     "crawler.spiders.mementos_spider", "crawler.spiders.runs", "crawler.wire.handlers", "crawler.wire.middlewares",
     "crawler.wire.robots", "cronsim", "distributed", "extractors.two_passes", "jinja2", "pandas.core.arrays.arrow._arrow_utils",
     "pandas.core.methods.to_dict", "pandas.core.reshape.reshape", "pyarrow.acero", "pydantic", "reports.ark_history",

@@ -257,7 +257,7 @@ ELSEWHERE = {
     "jobs": "results do not depend on it",
     "identity.key": "real/features/identity/test_identity.py",
     "identity.agent": "real/features/identity/test_identity.py",
-    "network.ca_file": "real/crawler/test_registry.py",
+    "network.ca_file": "real/features/registry/test_registry.py",
     "resolve.maptr": "real/crawler/test_maptr.py",
     "resolve.direct": "real/crawler/test_asking.py",
     "memento.max_age": "real/crawler/test_archived_copies.py",

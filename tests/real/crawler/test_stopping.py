@@ -165,8 +165,8 @@ IMPORTS = [
     ("scrapy", "crawl"), ("twisted.internet.asyncioreactor", "check"), ("sqlalchemy", "explain"), ("pandas", "report"),
     ("crawler.spiders.arks_spider", "run"), ("lxml", "extract"), ("reports.exports", "report"),
     ("reports.store.known_problems", "known"),
-    ("arkaudit.commands.schedule_command", "schedule"), ("arkaudit.upkeep.stores", "store"),
-    ("arkaudit.upkeep.naan_registry", "registry"), ("arkaudit.schedules.notification", "notify"),
+    ("arkaudit.commands.schedule_command", "schedule"), ("arkaudit.features.stores.checks", "store"),
+    ("arkaudit.features.registry.entries", "registry"), ("arkaudit.schedules.notification", "notify"),
 ]  # fmt: skip
 _AS_MODULE, _AS_SCRIPT = ["-m", "arkaudit"], ["-c", "from arkaudit.__main__ import main; main()"]
 

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from arkaudit.upkeep.stores import problems
+from arkaudit.features.stores.checks import problems
 from crawler.history.ark_status import ArkState
 from crawler.history.rechecking import Intervals, KnownArk, RecheckPolicy, due_arks, without_times_ahead
 from crawler.history.run_times import clamp_times

@@ -8,10 +8,9 @@ from typing import Any
 
 import pytest
 from rich.console import Console
-from sqlalchemy import func, select
+from sqlalchemy import select
 
 from arkaudit.output.explaining import print_history
-from arkaudit.upkeep.stores import check_store
 from crawler.history.ark_status import StatusPolicy
 from crawler.history.latest import rebuild
 from crawler.model import schema
@@ -26,7 +25,6 @@ from crawler.model.observations import (
     Question,
 )
 from crawler.spiders.runs import judge_run
-from crawler.store.pruning import prune
 from crawler.store.store import Store
 from extractors.find import find_arks
 from extractors.model.ark import Ark
@@ -232,26 +230,3 @@ def test_the_states_of_a_life_are_those_of_the_store(store_path: Path) -> None:
         found = load_ark_history(store_path, Ark("12x45", ark))
         assert found is not None
         assert all(each["checks"][-1]["state"] == each["state"] for each in found["urls"])
-
-
-def test_pruned_runs_keep_history_verdicts_and_evidence_of_failures(tmp_path: Path) -> None:
-    path = tmp_path / "audit.db"
-    answers: list[dict[str, int | None]] = [{ONE: 200, OTHER: 200}, {ONE: 200, OTHER: 404}, {ONE: 404, OTHER: 404}]
-    with Store.open(path) as store:
-        for day, of_day in enumerate(answers):
-            audit(store, 30 * day, documents={GUIDE: f"{ONE} {OTHER}"}, answers=of_day)
-        before, verdicts = derived_rows(store), store.rows(select(schema.verdict))
-        assert list(prune(store, now=datetime.fromisoformat(moment(61)), days=35)) == [1]
-        assert list(prune(store, now=datetime.fromisoformat(moment(61)), runs=1)) == [2]
-        store.shrink()
-        assert (derived_rows(store), store.rows(select(schema.verdict))) == (before, verdicts)
-        store.set_status_policy(StatusPolicy(strikes=9))
-        store.set_status_policy(StatusPolicy())
-        assert derived_rows(store) == before
-        whole = select(schema.observation.c.run_id, schema.observation.c.request_url).where(
-            func.json_array_length(schema.observation.c.hops) > 0
-        )
-        assert [tuple(row) for row in store.rows(whole)] == [(2, OTHER), (3, ONE), (3, OTHER)]
-        [pruned, *_] = store.observations_at(1, ONE)
-        assert pruned.remarks == (f"the answer was pruned on {moment(61)[:10]}",)
-    check_store(path)

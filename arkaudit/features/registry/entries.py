@@ -33,7 +33,7 @@ def update_copy(source: str | None, config: Config) -> None:
 
     Exits with 3 if the URL has no usable registry. Raises `UserMistake` for an unusable file or cache.
     """
-    from crawler.registry_update import REGISTRY_URL, update
+    from arkaudit.features.registry.updates import REGISTRY_URL, update
 
     location = source or REGISTRY_URL
     if is_folder(Path(location)):

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from arkaudit.upkeep.stores import problems
+from arkaudit.features.stores.checks import problems
 from crawler.store.store import Store
 from reports.store.store_reading import read_store
 from tests.real.loopback import run_command

@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 import trustme
 
+from arkaudit.features.registry.updates import UserMistake
 from crawler.model.registry import REGISTRY_LIMIT, load_registry
-from crawler.registry_update import UserMistake
 from tests.real.loopback import ON_LOOPBACK, RawServer, json_lines, reply, run_command
-from tests.unit.crawler import test_registry
-from tests.unit.crawler.test_registry import NEW, OLD, files, put
+from tests.unit.features.registry import test_registry
+from tests.unit.features.registry.test_registry import NEW, OLD, files, put
 from tests.vectors import vectors
 
 cache = test_registry.cache
@@ -218,14 +218,14 @@ KILLED_AT = """
 import os, signal, sys
 from datetime import UTC, datetime
 from pathlib import Path
-from crawler import registry_update
+from arkaudit.features.registry import updates
 
 def killed(*arguments, **more):
     os.kill(os.getpid(), signal.SIGKILL)
 
 owner, name = {"fsync": (os, "fsync"), "replace": (Path, "replace")}[sys.argv[1]]
 setattr(owner, name, killed)
-registry_update.update(Path(sys.argv[2]), Path(sys.argv[3]), now=datetime.now(UTC), settings={})
+updates.update(Path(sys.argv[2]), Path(sys.argv[3]), now=datetime.now(UTC), settings={})
 """
 
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from arkaudit.features.registry.updates import RegistryUpdate, update
 from crawler.model.registry import REGISTRY_LIMIT, load_registry
-from crawler.registry_update import RegistryUpdate, update
 from extractors.model.naan import NotARegistry
 
 NOW = datetime(2026, 3, 4, 5, 6, 7, tzinfo=UTC)

@@ -9,13 +9,13 @@ from pathlib import Path
 
 from sqlalchemy import Connection, exists, func, select
 
+from arkaudit.features.stores.pruning import prune
 from arkaudit.output.exits import EXIT_FINDING, say
 from crawler.history.latest import DERIVED, is_pruned, rebuild_in_temporary_tables
 from crawler.model import schema
 from crawler.model.observations import ObjectOutcome
 from crawler.store import StoreDamaged, StoreUnopenable
 from crawler.store.database import unreadable_rows
-from crawler.store.pruning import prune
 from crawler.store.store import Store
 from extractors.model.files import is_file
 from reports.languages.display import count_noun, escape_invisible

@@ -1,1 +1,0 @@
-"""Maintenance: stores, the NAAN registry, and the self-test of the installation."""
