@@ -84,7 +84,7 @@ def test_session_that_ends_in_mid_run_is_no_broken_ark(tmp_path: Path) -> None:
 
     with RawServer(respond) as server:
         write_cookies(tmp_path, cookie_line("127.0.0.1", "session", "s3cret-session"))
-        (tmp_path / "arkaudit.toml").write_text(f'[hosts."{server.url}"]\ncookies = "cookies.txt"\n')
+        (tmp_path / "arkaudit.toml").write_text(f'[hosts."{server.url}"]\ncookies = "cookies.txt"\ninterval = 0.1\n')
         rows = check(tmp_path, *(f"{server.url}/ark:12148/{name}" for name in names))
     outcomes = {row["object"]["outcome"] for row in rows}
     assert "blocked" in outcomes
