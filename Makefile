@@ -54,9 +54,9 @@ test: $(VENV)/compiled
 affected: $(VENV)/compiled
 	$(BIN)/python -m pytest -q --testmon -m "not slow" tests/unit extractors crawler reports arkaudit $(ARGS)
 
-# All tests that `make test` leaves out. Most wait for servers and processes, so twice as many run as there are cores.
+# All tests that `make test` leaves out. Most wait for servers and processes, so three times as many run as there are cores.
 test-rest: $(VENV)/compiled
-	$(PYTEST) -n $$($(BIN)/python -c 'import os; print(2 * (os.cpu_count() or 1))') -m "(process or slow) and not promise" --hypothesis-profile=thorough $(ARGS)
+	$(PYTEST) -n $$($(BIN)/python -c 'import os; print(3 * (os.cpu_count() or 1))') -m "(process or slow) and not promise" --hypothesis-profile=thorough $(ARGS)
 
 test-all: $(VENV)/compiled
 	$(PYTEST) --hypothesis-profile=thorough $(ARGS)
