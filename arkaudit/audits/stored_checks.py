@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,8 +22,10 @@ from crawler.model.observations import (
     ServiceVerdict,
     Verdict,
 )
+from crawler.model.registry import load_registry
 from crawler.store.database import ARK_PARTS, ark_of, observation_of, record_of
 from extractors.model.ark import Ark
+from reports.languages import ENGLISH
 from reports.store.store_reading import read_store
 
 
@@ -32,10 +34,35 @@ def last_checks(store: Path, ark: Ark) -> list[dict[str, Any]]:
 
     Raises `crawler.store.StoreUnopenable` and `StoreDamaged`.
     """
-    return read_store(store, lambda connection: list(_explained_rows(connection, ark)))
+    advice_by_url = _advice_by_url(store, ark)
+    return read_store(store, lambda connection: list(_explained_rows(connection, ark, advice_by_url)))
 
 
-def _explained_rows(connection: Connection, ark: Ark) -> Iterator[dict[str, Any]]:
+def _advice_by_url(store: Path, ark: Ark) -> dict[str, list[str]]:
+    """Return what a report on *store* says about the failures of *ark*, in sentences, by the URL that was requested.
+
+    These are the cause, what to do, who can repair it, and the right citation if it is known.
+    """
+    from reports.page.cards import card_macros
+    from reports.store.frames import load_frames
+    from reports.tables.actions import causes_of
+
+    words = card_macros(ENGLISH)
+    advice_by_url = {}
+    for url, (cause, failure) in causes_of(load_frames(store, registry=load_registry()), str(ark)).items():
+        advice_by_url[url] = [
+            f"The cause: {words.name(cause)}.",
+            f"What to do: {words.advice(cause)}",
+            f"Who can repair it: {words.responsible(cause)}.",
+        ]
+        if failure["should_be"]:
+            advice_by_url[url].append(f"Cite instead: {failure['should_be']} ({failure['because']}).")
+    return advice_by_url
+
+
+def _explained_rows(
+    connection: Connection, ark: Ark, advice_by_url: Mapping[str, Sequence[str]]
+) -> Iterator[dict[str, Any]]:
     verdict_columns, observation_columns, memento_columns = schema.verdict.c, schema.observation.c, schema.memento.c
     query = (
         select(schema.verdict, *ARK_PARTS)
@@ -64,7 +91,7 @@ def _explained_rows(connection: Connection, ark: Ark) -> Iterator[dict[str, Any]
         memento = None if memento_row is None else record_of(MementoRecord, memento_row, ark=ark_of(memento_row))
         reason_observations = RunObservations(observations).reasons_of(verdict)
         yield verdict_row(row.request_url, verdict, memento) | {
-            "explanation": explanation(verdict, reason_observations, memento)
+            "explanation": explanation(verdict, reason_observations, memento, advice_by_url.get(row.request_url, ()))
         }
 
 

@@ -144,9 +144,14 @@ class RunObservations:
 
 
 def explanation(
-    verdict: Verdict, observations: Iterable[Observation], memento: MementoRecord | None = None
+    verdict: Verdict,
+    observations: Iterable[Observation],
+    memento: MementoRecord | None = None,
+    advice: Sequence[str] = (),
 ) -> list[dict[str, Any]]:
     """Return the explanation of *verdict* from the observations that it rests on, as JSON values.
+
+    *advice* has the sentences of a report about its failure, which replace those by the outcome alone.
 
     The first is ``{"short": …}``, the short verdict. `Step`s follow in order of time, then ``{"conclusion": …}`` for each
     service and about other facts. If the answers exceed the limit of CPU time, steps and other facts are left out.
@@ -156,14 +161,14 @@ def explanation(
     service_parts = [{"conclusion": conclusion} for conclusion in _service_conclusions(verdict)]
     try:
         with cpu_limit(JUDGING_CPU_S):
-            steps, conclusions = _details(verdict, list(observations), memento)
+            steps, conclusions = _details(verdict, list(observations), memento, advice)
     except OverBudget:
         steps, conclusions = [], [f"The answers are not shown: they take more than {JUDGING_CPU_S:g} s of CPU time."]
     return [short_verdict, *steps, *service_parts, *({"conclusion": conclusion} for conclusion in conclusions)]
 
 
 def _details(
-    verdict: Verdict, observations: Sequence[Observation], memento: MementoRecord | None
+    verdict: Verdict, observations: Sequence[Observation], memento: MementoRecord | None, advice: Sequence[str]
 ) -> tuple[list[dict[str, Any]], list[str]]:
     """Return the steps of an explanation as JSON values, and the conclusions that are not about a service."""
     own_observations = {
@@ -187,10 +192,8 @@ def _details(
     # A pruned store has the remark of a verdict, but not its observations.
     further_ways = (way for way, (_, remark) in WAYS.items() if remark in verdict.remarks and way in own_observations)
     working_url = next((own_observations[way].asked_url for way in further_ways), None)
-    conclusions += [
-        _macros().cost(verdict),
-        f"What to do: {_macros().advice(verdict.object.outcome, host, object_facts, working_url)}",
-    ]
+    own_advice = f"What to do: {_macros().advice(verdict.object.outcome, host, object_facts, working_url)}"
+    conclusions += [_macros().cost(verdict), *(advice or [own_advice])]
     return steps, conclusions
 
 

@@ -248,6 +248,10 @@ class DecompressedStream:
         return b""
 
     def _decompress(self, decompressor: _Decompressor, size: int) -> bytes:
+        """Return up to *size* decompressed bytes of the input; at damage, those that can be saved.
+
+        Damage is noted in `damage`, and decompression continues with the next member of the input.
+        """
         compressed_data, self._input = self._input, b""
         try:
             return decompressor.decompress(compressed_data, size)

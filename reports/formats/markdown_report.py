@@ -35,7 +35,7 @@ def markdown(report: Report) -> str:
 
 
 def _table_values(brief: Mapping[str, Any], table: pd.DataFrame, language: Language) -> dict[str, Any]:
-    """Return the values of a table for the template: title, columns, first rows as cells, number of all rows.
+    """Return the values of a table for the template: title, caption, columns, first rows as cells, number of all rows.
 
     *brief* is its declaration in `SHOWN`.
     """
@@ -49,6 +49,7 @@ def _table_values(brief: Mapping[str, Any], table: pd.DataFrame, language: Langu
     rows = rows_of(table.head(brief["most"])[[column.name for column in columns]])
     return {
         "title": brief.get("title", definition.title),
+        "caption": brief.get("caption"),
         "columns": [(heading(column.name), column.type in _NUMERIC) for column in columns],
         "rows": [[_cell(value, column, language) for value, column in zip(row, columns, strict=True)] for row in rows],
         "count": len(table),

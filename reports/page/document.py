@@ -91,6 +91,7 @@ def page_pieces(report: Report) -> Iterator[bytes | None]:
         "measures": {row["measure"]: row for row in records_of(tables["summary"])},
         "actions": cards,
         "refusing_hosts": list(records_of(refusing_hosts.head(MOST_LISTED))),
+        "refusal_advice": next(brief["caption"] for brief in DECLARED["brief"] if brief["table"] == "hosts"),
         "more_causes": len(tables["causes"]) - len(cards),
         "card": words_of_cards,
         "cell_of": cell_of,

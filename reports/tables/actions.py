@@ -68,6 +68,17 @@ def cause_key(row: Mapping[str, Any]) -> str:
     return escape_invisible("|".join(row[column] or "" for column in _GROUP))
 
 
+def causes_of(frames: Frames, ark: str) -> dict[str, tuple[dict[str, Any], dict[str, Any]]]:
+    """Return, for each URL at which *ark* fails, its row in the table of causes and its first row in that of failures.
+
+    Known problems are left out, because they have no cause in that table.
+    """
+    rows = failures(frames)
+    rows = rows[rows["ark"].eq(ark) & rows["known"].isna()].drop_duplicates("request_url")
+    cause_by_number = {row["number"]: row for row in records_of(causes(frames))} if len(rows) else {}
+    return {row["request_url"]: (cause_by_number[row["number"]], row) for row in records_of(rows)}
+
+
 def arks_of_cause(frames: Frames, key: str) -> frozenset[tuple[str, str]]:
     """Return the (ARK, URL) pairs that fail by the cause *key*: a `cause_key`, or a token of `Cause` for all hosts."""
     rows = records_of(diagnosed_failures(frames)[[*_GROUP, "ark", "request_url"]])
