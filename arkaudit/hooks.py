@@ -176,6 +176,7 @@ def _may_be_installed() -> bool:
 
 
 def _register_installed(manager: pluggy.PluginManager) -> None:
+    """Register the plug-ins of installed packages. Raises `UserMistake` for one that can't be loaded."""
     from importlib.metadata import entry_points
 
     for entry in entry_points(group=PROJECT):

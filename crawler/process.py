@@ -128,6 +128,7 @@ def run_stages(
         faults.bugs.append(failure.value)
 
     async def all_stages() -> None:
+        """Run the stages in turn, then stop the reactor."""
         asyncio.get_running_loop().set_exception_handler(collect)
         try:
             for stage in stages:

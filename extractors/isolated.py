@@ -288,6 +288,10 @@ class PartReader(Generic[S]):
         return results
 
     def _results_of(self, members: list[ArchiveMember], future: Future[list[S]] | None) -> list[S]:
+        """Return the results for *members* from *future*, or without one read them here.
+
+        If the process failed, each member is read alone, so that only the one at fault has no result.
+        """
         if future is None:
             return [result for member in members for result in self._results_of_small(member)]
         try:

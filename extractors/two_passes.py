@@ -337,6 +337,7 @@ def _path_or_stream(source: Source) -> Path | BinaryIO:
 def _documents_at(
     sources: Iterable[Path | BinaryIO], name: str, media_type: str | None, charset: str | None
 ) -> Iterator[Document]:
+    """Yield the documents in *sources*, read in a process; *media_type* and *charset* are for open files only."""
     with document_worker() as worker:
         for source in sources:
             for part in _parts_of(source, name):
@@ -349,6 +350,7 @@ def _documents_at(
 
 
 def _parts_of(source: Path | BinaryIO, name: str) -> Iterator[ArchiveMember | Document]:
+    """Yield the documents in a file, a folder or an open file, unread; a note about hidden files is a document."""
     if not isinstance(source, Path):
         yield from documents_in(source, name, path=name)
     elif is_folder(source):

@@ -46,6 +46,7 @@ def load_ark_history(store: Path, ark: Ark) -> dict[str, Any] | None:
 
 
 def _history_of(connection: Connection, ark: Ark) -> dict[str, Any] | None:
+    """Return the history of an ARK as `load_ark_history` does."""
     ark_id = connection.scalar(select(schema.ark.c.ark_id).where(schema.ark.c.ark == str(ark)))
     if ark_id is None:
         return None

@@ -135,6 +135,8 @@ class Audit:
     # -- spiders
 
     def _crawl(self, stack: ExitStack, progress: RunProgress) -> None:
+        """Run the stages: copy the documents of a source, crawl, ask about ARKs, and search archived copies."""
+
         def on_item(item: object) -> None:
             if isinstance(item, DocumentRecord):
                 self.on_document(item)

@@ -66,6 +66,7 @@ def documents(
 
 
 def _inputs(seeds: Seeds, *, standard_input: bool, config: Config | None) -> Iterator[ArchiveMember | Document]:
+    """Yield the documents to read: from standard input, from files and folders, and from fetched URLs."""
     if standard_input:
         yield from documents_in(seekable_input(), STANDARD_INPUT, path="")
     for path in seeds.files:

@@ -63,6 +63,7 @@ def _advice_by_url(store: Path, ark: Ark) -> dict[str, list[str]]:
 def _explained_rows(
     connection: Connection, ark: Ark, advice_by_url: Mapping[str, Sequence[str]]
 ) -> Iterator[dict[str, Any]]:
+    """Yield the last verdict on *ark* at each URL as a row, with its explanation."""
     verdict_columns, observation_columns, memento_columns = schema.verdict.c, schema.observation.c, schema.memento.c
     query = (
         select(schema.verdict, *ARK_PARTS)

@@ -49,6 +49,7 @@ def explain(
 
 
 def _explain_stored(arks: tuple[str, ...], store_file: Path, output_format: str) -> None:
+    """Print history and last checks of ARKs in a store; exit with 1 if it lacks any of them."""
     from rich.console import Console
 
     from arkaudit.audits.stored_checks import last_checks

@@ -223,6 +223,7 @@ def _is_same_page(first: Observation, second: Observation) -> bool:
 
 
 def _service_conclusions(verdict: Verdict) -> Iterator[str]:
+    """Yield the outcome of each service in words, with its reasons."""
     yield _conclusion("The object", verdict.object, OBJECT_MEANINGS[verdict.object.outcome])
     metadata_meaning = METADATA_MEANINGS[verdict.metadata.outcome]
     yield _conclusion("Its description", verdict.metadata, metadata_meaning)

@@ -209,6 +209,7 @@ class LastRunFile:
             raise UserMistake(f"the last run can't be recorded in {self._folder}: {problem.strerror}") from None
 
     def _load(self) -> LastRun | None:
+        """Return the last run in the file, or None without a file. Raises `UserMistake` if it can't be read."""
         try:
             if not path_exists(self._file):
                 return None

@@ -71,6 +71,7 @@ def _key(channel: Channel, audit: str) -> str:
 
 
 def _add_to_file(path: Path, render: Callable[[Digest, Language], str], digest: Digest, language: Language) -> None:
+    """Append the news to a file, in the form that *render* gives. Raises `ArkauditError`."""
     try:
         with path.open("a", encoding="utf-8") as file:
             body = render(digest, language)
@@ -228,6 +229,7 @@ def _deliver(channel: Channel, digest: Digest, language: Language) -> str:
     problems: Queue[str] = Queue()
 
     def deliver() -> None:
+        """Deliver the news, and report the problem, or an empty text for none."""
         try:
             channel.deliver(digest, language)
             problems.put("")

@@ -56,6 +56,10 @@ def parse_record(media_type: str | None, text: str, ark: Ark | None = None) -> R
 
 
 def _anvl_record(text: str, ark: Ark | None) -> Record | None:
+    """Return the record of lines with labels in *text* as labels with values by its kind, or None.
+
+    Of a set, it is the record about *ark*. Other kinds are ``error`` and ``registry``.
+    """
     if error := _ERROR.match(text):
         return {"error": {"error": error["words"]}}
     if _WITH_XML.search(text) and (embedded_record := _record_in_element(text)):

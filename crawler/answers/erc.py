@@ -392,6 +392,7 @@ class _Builder:
         return builder
 
     def add(self, label: str, value: str) -> None:
+        """Add the element with *label* and *value* to its story, begin a story, or note the end of the record."""
         if label == "":
             # After a blank line, only segments and questions without an answer continue the record.
             self._is_over = self._is_opened and any(self._segments.values())
@@ -416,6 +417,7 @@ class _Builder:
         return {element.label for element in self._segments.get(self._open_kind, ())}
 
     def _open(self, kind: str, value: str) -> None:
+        """Begin the story of a *kind*, such as ``erc``, with the unlabelled or escaped elements in *value*."""
         if kind == "erc" and self._segments.get("erc"):
             self._is_over = True  # a record beyond the limit
             return
@@ -441,6 +443,7 @@ class _Builder:
             self._segments.setdefault(kind, []).append(element)
 
     def record(self) -> Erc | None:
+        """Return the record, or None if its elements are too few to be one."""
         segments = tuple(_without_repeats(kind, elements) for kind, elements in self._segments.items() if elements)
         erc = Erc(segments)
         anchoring_story = erc.anchoring_story

@@ -317,6 +317,7 @@ def _refusal(answer: ArchiveAnswer) -> tuple[MementoOutcome, str]:
 
 
 def _capture_words(capture: _Capture, wanted: WantedCapture) -> str:
+    """Return a sentence about the day of a capture, compared with the last day on which the ARK worked."""
     captured_at = capture.captured_at
     capture_note = f"captured on {captured_at:%Y-%m-%d}" + ("" if capture.is_opened else " (not opened)")
     if wanted.worked_at is None:

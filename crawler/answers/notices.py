@@ -566,6 +566,7 @@ def is_fault(title: str) -> bool:
 
 
 def _is_fault(part: str) -> bool:
+    """Return True if a *part* of a title is nothing but the report of a fault, a pause or an absence."""
     if is_notice(part):
         return True
     vocabulary, title_phrases = quirks(), quirks().fault_title.phrase

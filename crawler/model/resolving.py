@@ -349,6 +349,7 @@ def resolved_location(base: str, location: str) -> str:
 
 
 def _merge_path(path: str, reference: str) -> str:
+    """Return the relative *reference* resolved against *path* without its dot segments (RFC 3986, 5.2)."""
     head, question_mark, query = reference.partition("?")
     merged_segments: list[str] = []
     segments = (path.rpartition("/")[0] + "/" + head).split("/")[1:]

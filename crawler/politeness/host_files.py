@@ -116,6 +116,11 @@ class HostFiles:
         return claim
 
     def _try_claim(self, descriptor: int, gap_s: float, *, is_alone: bool) -> HostLease | HostWait:
+        """Claim the turn at a host for one request, or return the time to wait for it.
+
+        *descriptor* is the open file of the host, *gap_s* the interval in seconds. With *is_alone*, the claim lasts
+        until the lease is released.
+        """
         now = self._wall()
         if not lock_descriptor(descriptor, blocking=False):
             taken_s = now - _read_state(descriptor, now).started_at

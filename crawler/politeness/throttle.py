@@ -215,6 +215,7 @@ class HostThrottle:
     # -- granting turns
 
     def _host(self, name: str) -> _Host:
+        """Return the state of a host, which begins with its configured pace; warn once if that is too fast."""
         host_state = self._hosts.get(name)
         if host_state is None:
             is_own = self._is_own(name)

@@ -288,6 +288,11 @@ class Gate:
     def _follow(
         self, crawl_request: CrawlRequest, targets: Sequence[tuple[LinkTarget, Reach]], url: str
     ) -> tuple[list[_NewRequest | _RecordedLink], _Refused]:
+        """Return the requests for the links on a page, and the refused URLs by rule.
+
+        Each of *targets* has the reach of its link, and *url* is that of the page. Links that are recorded already are
+        only counted.
+        """
         refused: _Refused = defaultdict(list)
         new_requests: list[_NewRequest | _RecordedLink] = []
         for target, reach in targets[:MOST_LINKS]:

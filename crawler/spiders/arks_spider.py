@@ -242,6 +242,7 @@ class ArksSpider(AuditSpider):
         return self.store.observations_at(self.run_id, url)
 
     async def begin(self) -> AsyncIterator[Request]:
+        """Yield the requests of a resumed run, then the first request about each ARK."""
         self.end_after(self._max_time_s, self._time_is_up)
         if self._start_renderer is not None:
             self._renderer = self._start_renderer(self.crawler, self.answers)

@@ -166,6 +166,7 @@ class DocumentsSpider(AuditSpider):
         return spider
 
     async def begin(self) -> AsyncIterator[DocumentRecord | Citation]:
+        """Add the seeds to the frontier, read the files, and yield their documents; the feed sends the requests."""
         self.end_after(self._plan.max_time, self._time_is_up)
         for crawl_request in self.frontier.requests():  # of a resumed run
             if crawl_request.kind is RequestKind.PAGE:
@@ -255,6 +256,10 @@ class DocumentsSpider(AuditSpider):
     async def on_answer(
         self, request: Request, response: Response | None, crawl_request: CrawlRequest, attempt: int, earlier: Chain
     ) -> AsyncIterator[DocumentRecord | Citation]:
+        """Yield the documents in an answer with their citations, or the record of a failure.
+
+        *attempt* is the number of this attempt, and *earlier* the chain of those before.
+        """
         hops, end, _ = chain_of(request)
         if response is None or end is not ChainEnd.ANSWERED or response.status not in SUCCESSES:
             async for item in self._unfetched(request, response):

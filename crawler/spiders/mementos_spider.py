@@ -56,6 +56,7 @@ class MementosSpider(AuditSpider):
             yield self._request(_OpenRequest(entry, self.store.wanted_capture(self.run_id, entry.crawl_request.url)))
 
     def _request(self, under_way: _OpenRequest) -> Request:
+        """Return the request to the TimeGate, or to one of its captures."""
         return Request(
             self._timegate + under_way.wanted.original,
             callback=self.handle_answer,
@@ -69,6 +70,7 @@ class MementosSpider(AuditSpider):
     async def on_answer(
         self, request: Request, response: Response | None, under_way: _OpenRequest
     ) -> AsyncIterator[MementoRecord | Request]:
+        """Yield the record of an archive's answer, or ask again later after a temporary failure."""
         hops, end, detail = chain_of(request)
         wait_s = fetch_wait_s(hops, end, under_way.attempt, self.patience)
         if wait_s is not None:

@@ -221,6 +221,7 @@ class ArkTables(Database):
             latest.note_verdicts(connection, run_id, is_resumed=bool(recorded))
 
     def _verdict_values(self, connection: Connection, run_id: int, verdict: Verdict) -> dict[str, Any]:
+        """Return the columns of the row for a verdict."""
         services: dict[str, ServiceVerdict[Any]] = {
             "object": verdict.object,
             "metadata": verdict.metadata,
@@ -331,6 +332,7 @@ class ArkTables(Database):
 
     @staticmethod
     def _failing_verdicts(run_id: int, request_url: str | None = None) -> Any:
+        """Return the query of verdicts of a run that fail or are confirmed; with *request_url*, of all there."""
         verdict, latest = schema.verdict, schema.latest
         is_confirmed = latest.c.state == ArkState.CONFIRMED_BROKEN
         query = (

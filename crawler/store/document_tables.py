@@ -117,6 +117,7 @@ class DocumentTables(Database):
     def _mention_values(
         self, connection: Connection, document_id: int, ordinal: int, cited_mention: CitedMention
     ) -> dict[str, Any]:
+        """Return the columns of the row for a mention, the one with the number *ordinal* in its document."""
         mention = cited_mention.mention
         return row_of(
             mention,

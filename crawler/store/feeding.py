@@ -274,6 +274,9 @@ class Feed:
         return not self._rotation and not self._hosts and len(self._in_hand) < self._bounds.in_hand
 
     def _next(self) -> FrontierEntry | None:
+        """Take the next entry by turns of the hosts, and count it as unanswered; None if there is none or too many
+        are.
+        """
         if len(self._in_hand) >= self._bounds.in_hand:
             return None
         while True:

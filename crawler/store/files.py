@@ -164,6 +164,7 @@ def damage_in_opened() -> str | None:
 
 
 def _all_faults(path: Path) -> Iterator[str]:
+    """Yield the faults of a store, with every page and every value read."""
     engine = create_engine("sqlite://", creator=lambda: _connect(path), poolclass=NullPool)
     try:
         with engine.connect() as connection:
@@ -189,6 +190,7 @@ def _connect(path: Path) -> sqlite3.Connection:
 
 
 def _faults(execute: Execute, path: Path | None) -> Iterator[str]:
+    """Yield the faults of a store; of a large file at *path*, only one table is read."""
     yield from _foreign_parts(execute)
     # Tables come before their indexes.
     missing = sorted(_our_schema().keys() - _schema_of(execute).keys(), reverse=True)

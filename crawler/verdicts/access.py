@@ -205,6 +205,7 @@ def _thump_rule(outcome: ObjectOutcome, codes: str) -> ObjectRule:
 
 
 def _status_rule(outcome: ObjectOutcome, statuses: str) -> ObjectRule:
+    """Return the rule for the last status of a chain, in words *statuses*, that has this *outcome*."""
     return _refusal(
         f"the last status is {statuses}",
         lambda facts: facts.answer.outcome is outcome,

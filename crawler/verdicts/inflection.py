@@ -65,6 +65,7 @@ def _title_fault_evidence(facts: MetadataFacts) -> str:
 
 
 def _evidence_of_another(facts: MetadataFacts) -> Iterator[str]:
+    """Yield sentences why an answer is not about the object."""
     yield f"{facts.inflection} returned {_media_type(facts.answer)} that is not about the object"
     if facts.answer.subject.names_other:
         yield f"the record names another ARK: {facts.answer.subject.names_other}"

@@ -278,6 +278,7 @@ def decide_access(answers: AnswersByQuestion, context: VerdictContext) -> Object
 
 
 def _access(way: Question, answer: AnswerFacts, context: VerdictContext, answers: AnswersByQuestion) -> ObjectAccess:
+    """Return the verdict on the *answer* to the request in a *way*, beside the controls of the *context*."""
     written_url = answers[Question.OBJECT].asked_url
     is_as_written = resolver_or_host(answer.asked_url) == resolver_or_host(written_url)
     is_reached = answer is reached_answer(answers)
@@ -382,6 +383,7 @@ def _naan_policy(entry: RegistryEntry | None) -> Mapping[str, Any]:
 
 
 def _remarks(answers: AnswersByQuestion, access: ObjectAccess, context: VerdictContext) -> Iterator[str]:
+    """Yield remarks about the object's chain, page and certificates, in sentences."""
     written_answer, answer = answers[Question.OBJECT], access.answer
     yield from written_answer.remarks
     if access.way in WAYS:

@@ -108,6 +108,7 @@ class CredentialedDownloadHandler(ExactDownloadHandler):
         return self._credentials.find(str(origin)) is not None and origin not in self._distrusted
 
     async def _exchange(self, request: Request, *rest: Any) -> Response:
+        """Send a request with the credentials for its host, or without them if its certificate can't be trusted."""
         origin_and_credential = self._credentials.find(request.url)
         if origin_and_credential is None:
             return await super()._exchange(request, *rest)

@@ -79,6 +79,7 @@ class GuardedEndpoint:
         self._options = {"timeout": timeout, "bindAddress": bind}
 
     def connect(self, factory: Any) -> Deferred[Any]:
+        """Connect to the host, by an address that the guard allows; a failure gets the reason in words."""
         host, port = self._target
         endpoint: Any
         if _ADDRESS.fullmatch(host):  # no look-up needed

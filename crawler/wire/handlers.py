@@ -198,6 +198,7 @@ class _BoundedProtocol(_LenientHTTP11ClientProtocol):
         self._flush_soon()
 
     def request(self, request: TxRequest) -> Deferred[IResponse]:
+        """Send the request, signed if it must be, and read its answer by `_BoundedParser`."""
         if self.progress is not None:
             self.progress.is_reused = self._has_served
             self.progress.sign(request.headers)
@@ -242,6 +243,7 @@ class ExactScrapyAgent(_ScrapyAgent):
     _reader: Any = None
 
     def _get_agent(self, request: Request, timeout: float) -> Agent:
+        """Return Scrapy's agent, changed so that it sends the exact target, through the guard."""
         # Scrapy builds its agents in one long method, so they are changed afterwards.
         typed_agent = super()._get_agent(request, timeout)
         agent: Any = typed_agent
@@ -282,6 +284,7 @@ class ExactScrapyAgent(_ScrapyAgent):
         return wrapClientTLS(creator, endpoint)  # type: ignore[arg-type]
 
     def _cb_timeout(self, result: Any, request: Request, url: str, timeout: float) -> Any:
+        """Raise the exception for a timeout by the moment of the timeout: at look-up, connection or answer."""
         try:
             return super()._cb_timeout(result, request, url, timeout)
         except DownloadTimeoutError:
@@ -391,6 +394,9 @@ class ExactDownloadHandler(HTTP11DownloadHandler):
                 headers.setRawHeaders(name, [value])
 
     async def _exchange(self, request: Request, progress: RequestProgress) -> Response:
+        """Return the answer to a request, or as much of it as arrived in time. Raises an exception with the reason in
+        words.
+        """
         agent = ExactScrapyAgent(
             contextFactory=self._contextFactory,
             bindAddress=self._bind_address,

@@ -52,6 +52,7 @@ class Redactor:
         return cast("T", self._redact(value, kept_fields)) if self.words else value
 
     def _redact(self, value: Any, kept_fields: frozenset[str] = frozenset()) -> Any:
+        """Return *value* without secrets, in all its parts but *kept_fields*; the same object if it has none."""
         if type(value) is str:  # values of enumerations hold no secrets
             return self.text(value)
         if is_dataclass(value) and not isinstance(value, type):

@@ -100,6 +100,10 @@ class ObeyRobots(RobotsTxtMiddleware):
             raise RobotsForbidden(request.url) from forbidden
 
     async def _fetch(self, url: str) -> RobotParser | None:
+        """Return the rules of a robots.txt after repeated attempts, and observe its crawl delay.
+
+        Raises `RobotsUnavailable` or `RobotsTooSlow`, which forbid all requests.
+        """
         attempt = 1
         while True:
             response = await self._answer(url)
@@ -127,6 +131,7 @@ class ObeyRobots(RobotsTxtMiddleware):
             attempt += 1
 
     async def _answer(self, url: str) -> Response:
+        """Return the answer for a robots.txt. Raises `RobotsUnreachable`."""
         meta = {"dont_obey_robotstxt": True, "dont_merge_cookies": True}
         request = Request(url, priority=self.DOWNLOAD_PRIORITY, meta=meta, callback=NO_CALLBACK)
         assert self.crawler.engine is not None

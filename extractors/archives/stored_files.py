@@ -165,6 +165,7 @@ def tar_entries(stream: Lookahead, budget: SizeBudget) -> Iterator[Entry]:
 
 
 def _entries_to_end_mark(stream: Lookahead, budget: SizeBudget) -> Iterator[Entry]:
+    """Yield names and contents of the tar archive in *stream* up to its end mark, with a finding for each unread part."""
     blocks: Any = _Blocks(stream)
     try:
         with tarfile.open(fileobj=blocks, mode="r|", bufsize=tarfile.BLOCKSIZE) as archive:

@@ -230,6 +230,10 @@ class _Walk:
     def _zip_documents(
         self, content: Lookahead, member: ArchiveMember, depth: int, layers: Sequence[Layer], seekable: BinaryIO | None
     ) -> Iterator[ArchiveMember]:
+        """Yield the documents in a ZIP archive, or the archive itself if it is a document such as DOCX.
+
+        Without a *seekable* file, only the beginning of *content* that fits into memory is unpacked.
+        """
         stream = seekable or io.BytesIO(content.read(self._limits.member_bytes))
         archive = open_zip(stream)
         if _is_package(stream, archive):
@@ -244,6 +248,7 @@ class _Walk:
             yield from self._entry_documents(zip_entries(archive, self._budget), member, depth)
 
     def _entry_documents(self, entries: Iterator[Entry], archive: ArchiveMember, depth: int) -> Iterator[ArchiveMember]:
+        """Yield the documents in *entries* of an archive, nested archives included; note those that are skipped."""
         for name, content in entries:
             member = member_inside(archive, name) if name else archive
             if isinstance(content, Finding):
@@ -254,6 +259,7 @@ class _Walk:
                 yield from self.documents(Lookahead(content), member, depth=depth + 1, layers=(content,))
 
     def _warc_documents(self, content: Lookahead, archive: ArchiveMember, depth: int) -> Iterator[ArchiveMember]:
+        """Yield the documents in successful answers of a WARC file; note the records that are skipped."""
         is_empty = True
         for record in warc.records(content, self._budget, keep_bytes=self._limits.member_bytes):
             is_empty = False

@@ -126,6 +126,10 @@ def payload(record: WarcRecord) -> Payload | None:
 
 
 def _record(fields: Fields, stream: Lookahead, budget: SizeBudget, keep_bytes: int) -> WarcRecord:
+    """Return the record whose header has *fields*, with at most *keep_bytes* of its block, the rest of which is
+
+    A wrong length is corrected by the beginning of the next record, and becomes the `damage` of the record.
+    """
     declared_length = fields.get("content-length", "")
     length = int(declared_length) if re.fullmatch("[0-9]{1,18}", declared_length) else 0
     block = stream.read(min(length, keep_bytes))

@@ -345,6 +345,7 @@ class Gaps:
         return first_decision(rules, wrap, self._evidence)
 
     def _wrap(self, pos: int) -> Wrap:
+        """Return the text on both sides of the line end or blank at *pos*, as the rules of wraps need it."""
         text = self._text
         has_hyphen = self._builder.ends_with("-")
         token = _TOKEN.match(text, pos + 1)

@@ -427,6 +427,7 @@ class MentionReader:
         return NamespaceMention(text, (start, end), context, is_overlong=is_overlong)
 
     def _mention(self, ark: Ark, *, url_goes_on: bool) -> Mention:
+        """Return the mention of *ark* that was read, with all repairs, the confidence and its reason."""
         block, notes = self._block, self._notes
         start, end = self._source_range()
         label_text = self._label[0]

@@ -79,6 +79,7 @@ def mention_row(document_name: str, mention: Mention) -> dict[str, Any]:
 
 
 def _plain_value(value: Any) -> Any:
+    """Return a value of a mention as JSON: texts for ARKs and enumerations, lists for tuples."""
     match value:
         case Ark():
             return str(value)

@@ -119,6 +119,7 @@ class ResolverTarget:
 
 
 def _url_fault(parts: UrlParts) -> str | None:
+    """Return the reason why a target of the registry can't be requested, or None."""
     if parts.scheme not in ("http", "https"):
         return "not an http or https URL"
     if parts.fault or not parts.hostname:
@@ -438,6 +439,7 @@ def _target(value: object) -> ResolverTarget | None:
 
 
 def _policy(value: object) -> NaanPolicy:
+    """Return the policy in a record of the registry; missing or malformed fields are empty."""
     fields = value if isinstance(value, dict) else {}
     practices = _text_or_none(fields.get("policy")) or ""
     if practices.startswith("(:"):  # an ERC code for a missing value, such as (:unkn)

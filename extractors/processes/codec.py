@@ -76,6 +76,7 @@ def result_type(function: Callable[..., Any]) -> Any:
 
 @cache
 def _converter() -> Any:
+    """Return the converter between values with types and JSON."""
     from cattrs import Converter  # it takes as long as all else here, and small inputs need no process
 
     # JSON has no sets; a validation trace for each part of a bad value is not needed.

@@ -41,6 +41,7 @@ def confine() -> frozenset[SandboxMeasure]:
 
 
 def _apply_measures() -> frozenset[SandboxMeasure]:
+    """Restrict this process by the means that its Linux has, and return them; none on other systems."""
     if not sys.platform.startswith("linux"):
         return frozenset()
     libc = ctypes.CDLL(None, use_errno=True)
@@ -97,6 +98,7 @@ def _restrict_files(libc: ctypes.CDLL) -> None:
 
 
 def _allow_path(libc: ctypes.CDLL, rules: int, path: Path, rights: int) -> None:
+    """Add to *rules* that this process may use *path* with *rights*; a missing path is left out."""
     try:
         descriptor = os.open(path, os.O_PATH | os.O_CLOEXEC)
     except OSError:  # missing

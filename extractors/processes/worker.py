@@ -175,6 +175,7 @@ class Worker(Generic[P, R]):
                 return self._call_once(message, return_type)
 
     def _call_once(self, message: bytes, return_type: Any) -> Any:
+        """Return the result of one call with *message*, in a child that is started first if there is none."""
         if self._child is not None and self._child.process.poll() is not None:
             self._end_child()
         if self._child is None:

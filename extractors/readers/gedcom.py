@@ -33,6 +33,7 @@ def read_gedcom(data: bytes, *, charset: str | None = None) -> Reading:
 
 
 def _value_blocks(lines: Iterable[str]) -> Iterator[Block]:
+    """Yield a block for each value, joined from its continuation lines; its place is the path of its tags."""
     path, text, seams = [""], "", list[int]()
     for line in (*lines, "0 TRLR"):
         parts = _LINE_PARTS.match(line)

@@ -50,6 +50,7 @@ class InlineText:
         self._begin()
 
     def _begin(self) -> None:
+        """Begin an empty paragraph."""
         self._pieces: list[str] = []
         self._is_at_break = False
         self.length = 0

@@ -299,6 +299,7 @@ def another_identifier(wrap: Wrap, _: Evidence) -> WrapDecision | None:
 
 
 def no_name_yet(wrap: Wrap, evidence: Evidence) -> WrapDecision | None:
+    """Decide about a label and NAAN without a name: the name follows, unless a word, a date or a note does."""
     if wrap.ark:
         return None
     if wrap.joined_ark is not None and evidence.has_whole_ark(str(wrap.joined_ark)):
@@ -316,6 +317,7 @@ def no_name_yet(wrap: Wrap, evidence: Evidence) -> WrapDecision | None:
 
 
 def whole_elsewhere(wrap: Wrap, evidence: Evidence) -> WrapDecision | None:
+    """Decide by the ARKs that are written without a break in any document."""
     left_ark, joined_ark = wrap.ark, wrap.joined_ark
     if left_ark is None or joined_ark is None:
         return None
@@ -351,6 +353,7 @@ def range_follows(wrap: Wrap, _: Evidence) -> WrapDecision | None:
 
 
 def check_character_decides(wrap: Wrap, evidence: Evidence) -> WrapDecision | None:
+    """Decide by the check characters: exactly one of the shorter and the longer ARK has a correct one."""
     left_ark, joined_ark = wrap.ark, wrap.joined_ark
     if left_ark is None or joined_ark is None or left_ark.name == joined_ark.name:
         return None
@@ -382,6 +385,7 @@ def date_follows(wrap: Wrap, _: Evidence) -> WrapDecision | None:
 
 
 def shape_decides(wrap: Wrap, evidence: Evidence) -> WrapDecision | None:
+    """Decide by the shape of names: of this kind, of this institution, or of this NAAN in the documents."""
     left_ark, joined_ark = wrap.ark, wrap.joined_ark
     if left_ark is None or joined_ark is None or left_ark.name == joined_ark.name:
         return None
@@ -439,6 +443,7 @@ def hyphen_at_wrap(wrap: Wrap, _: Evidence) -> WrapDecision | None:
 
 
 def would_have_fitted(wrap: Wrap, _: Evidence) -> WrapDecision | None:
+    """Decide that the ARK ends if the next word would have fitted into the rest of the line."""
     if _BROKEN_AT_DELIMITER.search(wrap.left + "\n" + wrap.right) and not wrap.text_beyond.startswith("("):
         return None
     blank_width = 2 if wrap.is_paged else 1  # on pages, character widths vary
@@ -460,6 +465,7 @@ def structure_follows(wrap: Wrap, _: Evidence) -> WrapDecision | None:
 
 
 def structure_before(wrap: Wrap, _: Evidence) -> WrapDecision | None:
+    """Decide by the last character before the line end: after a delimiter the name goes on, except before words."""
     if wrap.left.endswith(("=", "_")):
         return WrapDecision(True, Reason.DELIMITER_AT_LINE_END, Confidence.LIKELY)
     if wrap.left[-1:] not in "/.:+@":

@@ -41,6 +41,7 @@ def _write_csv(path: Path, definition: TableDefinition, table: pd.DataFrame, *, 
 
 
 def _csv_pieces(table: pd.DataFrame) -> Iterator[bytes]:
+    """Yield a table as CSV, some rows at a time."""
     header = ",".join(f'"{name}"' for name in table.columns)
     yield f"{header}\n".encode()
     for start in range(0, len(table), _ROWS_AT_ONCE):
@@ -150,6 +151,7 @@ def workbook_bytes(report: Report) -> bytes:
 def _add_sheet(
     book: Any, definition: TableDefinition, table: pd.DataFrame, header_format: Any, styles: dict[Any, Any]
 ) -> None:
+    """Add a table to a workbook as a sheet with a filter, and comments that explain the columns."""
     sheet = book.add_worksheet(definition.name)
     row_count = len(table) if len(table) < MOST_ROWS else MOST_ROWS - 2
     for column_number, column in enumerate(definition.columns):

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 @cache
 def _environment(package: str) -> Environment:
+    """Return Jinja's environment for the templates of a *package*."""
     from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 
     environment = Environment(

@@ -172,6 +172,7 @@ def _card(
     reply_address: str,
     language: Language,
 ) -> ActionCard:
+    """Return the card of a cause from its *row*, its first *problems*, and the contacts of its NAANs."""
     message = letter(Cause(row["cause"]), problems, row["arks"], language, sender=reply_address)
     is_for_organization = row["fault"] == Fault.ORGANIZATION
     mailboxes = (address for _, address in naan_contacts if is_for_organization and _MAILBOX.fullmatch(address))

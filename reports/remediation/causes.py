@@ -216,6 +216,7 @@ def diagnose(failure: Failure) -> Diagnosis:
 
 
 def _cause(failure: Failure) -> Cause:
+    """Return the first cause that fits the evidence."""
     # An answer that may be another one tomorrow gives no reason to change a citation.
     may_pass = (failure.status is None or failure.status >= 500) and not failure.has_lasted
     if failure.way in _BY_WAY and not may_pass:

@@ -182,6 +182,7 @@ def load_frames(
     inventory_rows = frame_of(DTYPES, []) if inventory is None else inventory
 
     def load_chosen(connection: Connection) -> Frames:
+        """Return the frames of the chosen run and of the one to compare with."""
         runs = load_runs(connection)
         run_ids = list(runs)
         for requested_run_id in (run_id, since):

@@ -88,6 +88,7 @@ def frame_of(dtypes: Mapping[str, Dtype], rows: Rows) -> pd.DataFrame:
 
 
 def _array(values: Sequence[Any], dtype: Dtype) -> pa.Array:
+    """Return *values* as a column of Arrow in the type of *dtype*."""
     if dtype == TRUTH:
         values = [None if value is None else bool(value) for value in values]
     arrow_type = _ARROW.get(dtype, pa.large_string())
@@ -111,6 +112,7 @@ def _parsed(name: str, chunks: list[Any], dtype: Dtype) -> pd.Series:
 
 
 def _series(name: str, chunks: list[Any], dtype: Dtype) -> pd.Series:
+    """Return the *chunks* of a column as a Series of *dtype*; unreadable times are missing."""
     if isinstance(dtype, pd.CategoricalDtype):
         return _words(name, pa.chunked_array(chunks, _WORDS).to_pandas(), dtype)
     cells = pa.chunked_array(chunks, _ARROW.get(dtype, pa.large_string()))

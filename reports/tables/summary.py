@@ -97,6 +97,7 @@ def _measures(frames: Frames) -> Iterator[Measure]:
 
 
 def _document_measures(frames: Frames) -> Iterator[Measure]:
+    """Yield the numbers of documents, by the result of reading them."""
     counts = Counter(frames.documents["outcome"])
     referer_count = counts[DocumentOutcome.REFERER]
     yield "documents", counts.total()
@@ -109,6 +110,7 @@ def _document_measures(frames: Frames) -> Iterator[Measure]:
 
 
 def _citation_measures(frames: Frames) -> Iterator[Measure]:
+    """Yield the numbers of citations and places, by family, and those of requests in logs."""
     mentions = judged_mentions(frames, "object")
     citation_families = families(mentions.drop_duplicates("citation_id")["object"])
     yield "citations", len(citation_families)
@@ -124,6 +126,7 @@ def _citation_measures(frames: Frames) -> Iterator[Measure]:
 
 
 def _ark_measures(frames: Frames) -> Iterator[Measure]:
+    """Yield the numbers of ARKs, by family, service and status."""
     standings = ark_statuses(frames)
     yield "ARKs", len(standings)
     yield from _measures_by("ARKs", standings["family"])
@@ -138,6 +141,7 @@ def _ark_measures(frames: Frames) -> Iterator[Measure]:
 
 
 def _question_measures(frames: Frames) -> Iterator[Measure]:
+    """Yield the numbers of ARKs asked about, of questions, and of requests that were sent."""
     yield "ARKs asked about", frames.verdicts.loc[frames.verdicts["request_count"].gt(0), "ark_id"].nunique()
     yield "questions asked", len(frames.observations)
     request_columns = ["run_id", "chain_end", "status", "request_count"]

@@ -200,6 +200,7 @@ class Chromium:
         raise AssertionError("the loop returns at its second pass")
 
     async def _start(self) -> Browser:
+        """Return the running browser, started if necessary. Raises `BrowserFault`, always after the first failure."""
         from playwright.async_api import async_playwright
 
         async with self._starting:
@@ -300,6 +301,7 @@ class PageRenderer:
         return None if stopped.is_set() else await showing
 
     async def _observe(self, observation: Observation, response: Response) -> Observation:
+        """Return *observation* with the rendered page; a control's page is rendered twice."""
         first_observation = await self._observe_once(observation, response)
         is_whole = first_observation.rendering is not None and first_observation.rendering.is_whole
         if observation.question is not Question.CONTROL_RENDERED or not is_whole:

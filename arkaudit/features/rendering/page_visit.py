@@ -178,6 +178,7 @@ class PageVisit:
         return ShownPage(rendering, html, tuple(self._documents)), is_stuck
 
     async def _visit(self, context: BrowserContext) -> str:
+        """Open the page and return its HTML once two looks at it are alike. Raises `PageFault`."""
         await context.add_init_script(_PREPARATION)
         await context.route("**/*", self._on_request)
         await context.route_web_socket(re.compile(".*"), self._refuse_socket)
@@ -293,6 +294,7 @@ class PageVisit:
     # -- requests
 
     async def _on_request(self, route: Route) -> None:
+        """Answer a request of the page, whatever happens."""
         from playwright.async_api import Error
 
         self._pending += 1
@@ -308,6 +310,7 @@ class PageVisit:
             self._pending -= 1
 
     async def _answer_request(self, route: Route) -> None:
+        """Answer a request of the page by the crawler's answer to it, or abort it."""
         request = route.request
         page_request = PageRequest(
             request.url, request.method, request.resource_type, request.headers, in_frame=not self._is_of_page(request)
@@ -356,6 +359,7 @@ class PageVisit:
         return self._page is None or frame is self._page.main_frame
 
     def _beyond_limits(self, page_request: PageRequest) -> str:
+        """Return the reason why the page may send no such request any more; empty if it may."""
         limits = self._limits
         if self._asked >= limits.max_requests:
             return f"it makes more than {limits.max_requests} requests"

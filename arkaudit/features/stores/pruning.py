@@ -53,6 +53,7 @@ def prune(store: Store, *, now: datetime, runs: int | None = None, days: int | N
 
 
 def _prune_run(connection: Connection, run_id: int, *, day: str) -> None:
+    """Delete the answers of a run, except the evidence of failures, and note it as a finding of *day*."""
     of_run = _observation.run_id == run_id
     failing_verdicts = (_verdict.run_id == run_id, _verdict.object.in_(_FAILING))
     shared_urls = func.json_each(_verdict.rests_on).table_valued("value", joins_implicitly=True)

@@ -182,6 +182,7 @@ class _Document:
             self._charset = text_codec(f"cp{number}") or self._charset
 
     def _end_group(self) -> None:
+        """End the innermost group: its link, its note, or its value outside the text."""
         if len(self._groups) == 1:
             return
         group = self._groups.pop()
@@ -209,6 +210,7 @@ class _Document:
             self._write(text)
 
     def _write(self, text: str) -> None:
+        """Write *text* in the format of the innermost group, or add it to the value of the group."""
         group = self._groups[-1]
         if not text or group.is_skipped:
             return

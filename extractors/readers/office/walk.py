@@ -94,6 +94,7 @@ class Walk(EventTarget, ABC):
         self.text.close()
 
     def _end_element(self, element: Element) -> None:
+        """End the text, paragraph and link that an element has begun."""
         if element.at_end is not None:
             element.at_end("".join(element.pieces or ()))
         if element.is_apart:

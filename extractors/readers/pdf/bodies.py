@@ -62,6 +62,10 @@ def _rows(lines: Lines) -> list[Row]:
 
 
 def _is_running(page: PdfPage, outer: Row, inner: Row, leading: float, neighbours: Sequence[PdfPage]) -> bool:
+    """Return True if the lines in *outer* are a running head or foot beside the text line *inner* of a page.
+
+    The *neighbours* of the page have the same line or a line in the same place, or it is a page number.
+    """
     lines = page.lines
     if any(_has_counterpart(page, index, neighbour) for neighbour in neighbours for index in outer):
         return True

@@ -299,6 +299,7 @@ class Rows:
         return sorted(span for span in ranges if span is not None)
 
     def _range_under(self, line: Line, rectangle: Box) -> tuple[int, int] | None:
+        """Return the offsets of the characters of *line* in the *rectangle* of a link, without blanks; None for none."""
         if line.right < rectangle.left or rectangle.right < line.left:
             return None
         start, end = line.start, line.end

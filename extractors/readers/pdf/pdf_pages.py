@@ -328,6 +328,7 @@ def _with_text(page: PdfiumPage, pdf_page: PdfPage, faults: list[str], *, is_con
         pdf_page = replace(pdf_page, is_recognized=_is_invisible(page))
 
         def with_geometry() -> PdfPage:
+            """Return the page with its text in reading order, and the positions of lines, labels and links."""
             glyphs = Glyphs.from_page(text_page, text)
             if glyphs is None:
                 return pdf_page

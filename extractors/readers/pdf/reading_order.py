@@ -236,6 +236,7 @@ class _Page:
         return self._cells_of_line[index]
 
     def _cells_of(self, index: int) -> Iterator[_Cell]:
+        """Yield the parts of a line between wide gaps, and note the widths of its other blanks."""
         start, end = self._line_span(index)
         offsets = [offset for offset in range(start, end) if not self._text[offset].isspace()]
         cell: _Cell | None = None
