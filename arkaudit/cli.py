@@ -77,7 +77,6 @@ def _choose_color(_: click.Context, __: click.Parameter, color: str) -> None:
 _COMMANDS = {
     "check": ("check_command", "Check the three services of ARKs: object, metadata, commitment."),
     "crawl": ("audit_command", "Crawl documents and record the ARKs that they cite."),
-    "explain": ("explain_command", "Explain the verdict on an ARK, now and over time."),
     "extract": ("extract_command", "Find and repair the ARKs that documents cite."),
     "known": ("known_command", "Add to the list of known problems, or check it."),
     "notify": ("schedule_command", "Notify people of the changes that a run found."),

@@ -1,9 +1,9 @@
-"""Run a check: turn each line of input into a row with its verdict and, on request, an explanation."""
+"""Run a check: turn each line of input into a row with its verdict and, on request, an explanation by a feature."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -15,13 +15,12 @@ from arkaudit.configuration.config import Config
 from arkaudit.hooks import ArkSource
 from arkaudit.output import output_rows as rows
 from arkaudit.output.exits import say
-from arkaudit.output.explaining import RunObservations, explanation
 from arkaudit.output.hints import MOST_FAULTS, Fault, failing_words
 from crawler.answers.mementos import MementoRecord
 from crawler.asking.shared import Target
 from crawler.history.ark_status import ArkState
 from crawler.history.rechecking import KnownArk
-from crawler.model.observations import FAMILY_OF, Family, ObjectOutcome, Verdict
+from crawler.model.observations import FAMILY_OF, Family, ObjectOutcome, Observation, Verdict
 from crawler.model.registry import load_registry
 from crawler.model.resolving import request_url
 from crawler.spiders.runs import Background, verdicts_of_run
@@ -41,6 +40,10 @@ _MAX_FAULTS, _MAX_QUOTED = 10, 100
 
 #: An ARK and its request URL.
 Pair = tuple[str, str]
+#: Returns the explanation of a verdict, with the archived copy of the object, as JSON values.
+Explanation = Callable[[Verdict, MementoRecord | None], list[dict[str, Any]]]
+#: Returns the `Explanation` by the observations of a run.
+ExplainRun = Callable[[Iterable[Observation]], Explanation]
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,8 +80,8 @@ class CheckRun:
     interruption: AuditInterrupted | None
     known_pairs: Collection[Pair]
     """ARKs and URLs with a problem that the list of known problems accepts."""
-    observations: RunObservations | None
-    """All observations if verdicts are explained, else None."""
+    explanation: Explanation | None
+    """The explanation of a verdict, if verdicts are explained."""
     mementos: Mapping[str, MementoRecord]
     """Archived copies of failing ARKs, by request URL."""
     citing_places: Mapping[Pair, Sequence[tuple[str, int | None]]]
@@ -91,10 +94,10 @@ def check_lines(
     store_file: Path | None,
     *,
     places_by_text: Mapping[str, Sequence[str]] | None,
-    explain: bool = False,
+    explain: ExplainRun | None = None,
     resume: bool | None,
 ) -> CheckResult:
-    """Resolve and judge the ARKs in *texts*, the lines of input; with *explain* each row explains its verdict.
+    """Resolve and judge the ARKs in *texts*, the lines of input; with *explain* each row has its explanation.
 
     *places_by_text* maps a line to its places in files, such as ``arks.txt:3``. Known problems are only counted. An
     unfinished check of the same lines is resumed. Raises `crawler.store.StoreError`, and
@@ -112,7 +115,7 @@ def judge_lines(
     config: Config,
     store_file: Path | None,
     *,
-    explain: bool = False,
+    explain: ExplainRun | None = None,
     resume: bool | None = None,
 ) -> tuple[list[Verdict | str | None], CheckRun]:
     """Resolve and judge *mentions*, the ARKs in the lines *texts* or reasons why a line holds none.
@@ -172,7 +175,7 @@ def _run(
     readings: Mapping[str, Sequence[CandidateReading]] | None = None,
     *,
     source: ArkSource | None = None,
-    explain: bool = False,
+    explain: ExplainRun | None = None,
 ) -> CheckRun:
     """Run the check in an opened store, of *targets* or of a *source*; judge a finished check again, without requests.
 
@@ -209,7 +212,7 @@ def _run(
         verdicts,
         interruption,
         known_pairs,
-        RunObservations(store.observations(run_id)) if explain else None,
+        explain(store.observations(run_id)) if explain else None,
         {record.request_url: record for record in store.mementos(run_id)},
         places,
     )
@@ -292,8 +295,8 @@ def _row(text: str, verdict: Verdict, run: CheckRun) -> dict[str, Any]:
     is_working = FAMILY_OF[verdict.object.outcome] is Family.WORKS
     memento = None if is_working else run.mementos.get(verdict.request_url)
     row = rows.verdict_row(text, verdict, memento)
-    if run.observations is not None:
-        row["explanation"] = explanation(verdict, run.observations.reasons_of(verdict), memento)
+    if run.explanation is not None:
+        row["explanation"] = run.explanation(verdict, memento)
     return row
 
 

@@ -10,7 +10,8 @@ import pytest
 from rich.console import Console
 from sqlalchemy import select
 
-from arkaudit.output.explaining import print_history
+from arkaudit.features.explain.explanation import print_history
+from arkaudit.features.explain.history import load_ark_history
 from crawler.history.ark_status import StatusPolicy
 from crawler.history.latest import rebuild
 from crawler.model import schema
@@ -29,7 +30,6 @@ from crawler.store.store import Store
 from extractors.find import find_arks
 from extractors.model.ark import Ark
 from extractors.model.documents import Finding
-from reports.ark_history import load_ark_history
 from tests.vectors import vectors
 
 ONE, OTHER = "http://a.example/ark:/12x45/x5", "http://b.example/ark:/12x45/x7"

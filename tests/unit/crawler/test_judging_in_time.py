@@ -8,8 +8,8 @@ import pytest
 from arkaudit.features.conform import requirements
 from arkaudit.features.conform.plan import NamedArk
 from arkaudit.features.conform.requirements import NOT_COMPARED, RequirementOutcome, compare, results
-from arkaudit.output import explaining
-from arkaudit.output.explaining import explanation
+from arkaudit.features.explain import explanation as explaining
+from arkaudit.features.explain.explanation import explanation
 from crawler.answers.facts import AnswerFacts
 from crawler.asking import conversation
 from crawler.asking.conversation import Conversation, FinishedTarget

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from arkaudit.output.explaining import Step
+from arkaudit.features.explain.explanation import Step
 from crawler.answers.facts import AnswerFacts
 from crawler.answers.object_facts import reached_answer
 from crawler.answers.probes import Shoulders, control_ark, control_url, landing_control, landing_pattern

@@ -36,10 +36,12 @@ def explain(
     from rich.console import Console
 
     from arkaudit.audits.checking import check_lines
-    from arkaudit.output.explaining import print_explanations
+    from arkaudit.features.explain.explanation import explain_run, print_explanations
     from arkaudit.output.output_rows import write_jsonl
 
-    result = check_lines(arks, config_of(config_file, options), None, places_by_text=None, explain=True, resume=None)
+    result = check_lines(
+        arks, config_of(config_file, options), None, places_by_text=None, explain=explain_run, resume=None
+    )
     if output_format == "text":
         print_explanations(result.rows, Console())
     else:
@@ -52,12 +54,12 @@ def _explain_stored(arks: tuple[str, ...], store_file: Path, output_format: str)
     """Print history and last checks of ARKs in a store; exit with 1 if it lacks any of them."""
     from rich.console import Console
 
-    from arkaudit.audits.stored_checks import last_checks
-    from arkaudit.output.explaining import print_explanations, print_history
+    from arkaudit.features.explain.explanation import print_explanations, print_history
+    from arkaudit.features.explain.history import load_ark_history
+    from arkaudit.features.explain.stored_checks import last_checks
     from arkaudit.output.output_rows import write_jsonl
     from extractors.model.ark import Ark
     from extractors.model.normalize import NotAnArk
-    from reports.ark_history import load_ark_history
     from reports.languages.display import escape_invisible
 
     parsed_arks = []

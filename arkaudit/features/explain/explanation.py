@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -61,7 +61,7 @@ def _macros() -> Any:
     """Return the Jinja macros of ``explanation.txt.j2`` as attributes."""
     return macros(
         "explanation.txt.j2",
-        "arkaudit.output",
+        __package__,
         ENGLISH,
         controls=CONTROLS,
         inflected=INFLECTED,
@@ -141,6 +141,12 @@ class RunObservations:
         for url in verdict.rests_on:
             observations_by_number |= dict(self._by_asked_url[url])
         return [observations_by_number[number] for number in sorted(observations_by_number)]
+
+
+def explain_run(observations: Iterable[Observation]) -> Callable[[Verdict, MementoRecord | None], list[dict[str, Any]]]:
+    """Return the function that explains a verdict of the run with these *observations* (`explanation`)."""
+    run_observations = RunObservations(observations)
+    return lambda verdict, memento: explanation(verdict, run_observations.reasons_of(verdict), memento)
 
 
 def explanation(
@@ -253,14 +259,14 @@ def _sentence(evidence: Sequence[str]) -> str:
 def print_history(history: Mapping[str, Any], console: Console) -> None:
     """Print the history of an ARK, and an empty line. Raises `OutputClosed` and `OutputUnwritable`."""
     # Imported here, because a check without a history needs no pandas.
-    from reports.ark_history import SPARKS
+    from arkaudit.features.explain.history import SPARKS
 
     is_unicode = (console.encoding or "").lower().startswith("utf")
     sparks = {
         family: block_signs if is_unicode else ascii_signs for family, (block_signs, ascii_signs) in SPARKS.items()
     }
     values = {"history": history, "sparks": sparks, "family_of": FAMILY_OF}
-    text = template("history.txt.j2", "arkaudit.output").render(values)
+    text = template("history.txt.j2", __package__).render(values)
     with written_at_once(console):
         _say(console, text)
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from sqlalchemy import Connection, or_, select
 
-from arkaudit.output.explaining import RunObservations, explanation
+from arkaudit.features.explain.explanation import RunObservations, explanation
 from arkaudit.output.output_rows import verdict_row
 from crawler.answers.mementos import MementoRecord
 from crawler.model import schema

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from arkaudit.audits.stored_checks import last_checks
+from arkaudit.features.explain.stored_checks import last_checks
 from crawler.store.store import Store
 from extractors.model.ark import Ark
 from reports.languages import ENGLISH

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from arkaudit.features.conform.spellings import SPELLINGS
-from arkaudit.output.explaining import Step, explanation
+from arkaudit.features.explain.explanation import Step, explanation
 from crawler.answers.facts import AnswerFacts
 from crawler.model.observations import ACCESS, ChainEnd, Family, ObjectOutcome, Question
 from crawler.verdicts.verdict import judge
