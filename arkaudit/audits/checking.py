@@ -207,7 +207,7 @@ def _run(
     problems = store.problems(run_id) if config.known_list else {}
     known_pairs = {pair for pair, problem in problems.items() if config.known_list.accepts(problem, day)}
     first_problems = _problem_verdicts(verdicts.values(), known_pairs)[:MOST_FAULTS]
-    places = store.places_of([_pair(verdict) for verdict in first_problems])
+    places = store.locations_of([_pair(verdict) for verdict in first_problems])
     return CheckRun(
         verdicts,
         interruption,

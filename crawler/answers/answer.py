@@ -23,6 +23,7 @@ from extractors.model.formats import parse_content_type
 STRUCTURED = ("json", "json-ld", "yaml", "rdf", "embedded")
 
 _TURTLE = re.compile(r"\s*(?:#.*\n\s*)*(?:@?(?:prefix|base)\s|<(?:https?|urn|ark|info):[^<>\s]*>\s)", re.IGNORECASE)
+#: A text that reports an error in the form of ANVL: "error: no such ARK".
 _ERROR = re.compile(r"\s*error\s*:\s*(?P<words>\S.{0,500})", re.IGNORECASE)
 #: An ERC with line breaks for a browser.
 _ERC_WITH_BREAKS = re.compile(r"\s*erc\s*:[^\n<]{0,500}<br\b", re.IGNORECASE)
@@ -30,13 +31,17 @@ _ERC_WITH_BREAKS = re.compile(r"\s*erc\s*:[^\n<]{0,500}<br\b", re.IGNORECASE)
 #: ends.
 _WITH_XML = re.compile(r"^[a-z][\w.]{0,40}:\s*+<", re.IGNORECASE | re.MULTILINE)
 _BREAK = re.compile(r"<br\s*/?>\s*", re.IGNORECASE)
+#: The beginning of a record whose elements are indented below a label, as in YAML.
 _NESTED = re.compile(
     r"^(?:erc(?:-\w++)?.*+\n|---[^\S\n]*+\n(?:[^\S\n]*+\n)*+)(?:\#.*+\n)*+[ \t]++[\w/-]++\s*+:", re.MULTILINE
 )
 
 
 def parse_record(media_type: str | None, text: str, ark: Ark | None = None) -> Record | None:
-    """Return the record in a text, or None; of several records that about *ark*, or else the first. Never raises.
+    """Return the record in *text*, the body of an answer of type *media_type*: values by label, by segment; or None.
+
+    It is read as JSON, Turtle, XML, YAML or ANVL, by type and first characters. Of several records, that about *ark*
+    counts, or else the first. Never raises.
 
     >>> parse_record("text/plain", "erc:\\nwho: Austin, Larry\\nwhat: A Study\\nwhen: 1952\\nwhere: ark:67531/m1\\n")
     {'erc': {'who': 'Austin, Larry', 'what': 'A Study', 'when': '1952', 'where': 'ark:67531/m1'}}
@@ -104,7 +109,7 @@ def _subject_arks(erc: Erc) -> set[Ark]:
 
 
 #: Maximum number of bytes of an answer that are read; no description is longer.
-MOST_READ = 2**19
+MOST_BODY_BYTES = 2**19
 #: Maximum number of bytes of a page that does nothing but refresh.
 REDIRECT_BYTES = 2**13
 
@@ -120,7 +125,7 @@ _XML = re.compile(rb"\s*<\?xml|\s*<(?:rdf:RDF|oai_dc:dc|metadata|resource)\b")
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The facts read from a body."""
+    """The facts read from the body of one answer: title, text, record, and what else a page says about itself."""
 
     media_type: str | None
     title: str | None = None
@@ -128,7 +133,7 @@ class Answer:
     """The beginning of its readable text, with folded white space; None if it is not text."""
     record: Record | None = None
     similarity: str | None = None
-    """The sketch of the whole text (`crawler.answers.likeness.sketch`)."""
+    """Hashes of the phrases of the whole text, to compare pages (`crawler.answers.likeness.sketch`); None without words."""
     facts: PageFacts = field(default_factory=PageFacts)
     references: tuple[str, ...] = ()
     """The addresses of links, media and players on a page, without the parts of the site."""
@@ -146,14 +151,17 @@ def is_textual(media_type: str | None) -> bool:
 
 
 def read_answer(body: bytes, content_type: str | None, ark: Ark | None = None) -> Answer:
-    """Return the facts about a body that is text; of several records the one about *ark*. Never raises.
+    """Return the facts about a *body* of type *content_type*; only the type if the body is not text or empty. Never
+    raises.
+
+    Of several records the one about *ark* counts. At most `MOST_BODY_BYTES` are read.
 
     >>> answer = read_answer(b"<title>Not found</title><p>Sorry", "text/html; charset=utf-8")
     >>> answer.title, answer.text
     ('Not found', 'Not found Sorry')
     """
     media_type, charset = parse_content_type(content_type) if content_type else (None, None)
-    body = body[:MOST_READ]
+    body = body[:MOST_BODY_BYTES]
     if not body or not is_textual(media_type) or _is_binary(media_type, body):
         return Answer(media_type)
     lowercase_type, beginning = media_type or "", body[:4_096]
@@ -212,9 +220,10 @@ ENOUGH_WORDS = 12
 
 
 def are_incomparable(first_answer: Observation, second_answer: Observation) -> bool:
-    """Return True if too little of two answers arrived to see that they differ.
+    """Return True if two answers, at least one of them cut off, are too short to decide if they are the same page.
 
-    The cut-off point depends on chance, so it must not turn one page into two.
+    Answers of different types differ. Unread bodies, such as pictures, differ if their lengths do. The cut-off point
+    depends on chance, so it must not turn one page into two.
     """
     if first_answer.body_complete and second_answer.body_complete:
         return False

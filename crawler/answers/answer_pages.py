@@ -101,7 +101,7 @@ def read_page(markup: bytes, charset: str | None) -> tuple[str | None, str, Page
     runs_scripts = any(map(_is_script, page("script")))
     declared_arks = list(_declared_arks(page, graph))
     source = str(markup, "utf-8", "replace")
-    scriptless = plain(" ".join(map(folded_text, page("noscript"))))
+    noscript_text = plain(" ".join(map(folded_text, page("noscript"))))
     hidden_text = " ".join(folded_text(tag) for tag in page(True) if is_hidden(tag))
     scripts = [tag.get_text().replace("\\/", "/") for tag in page("script")]
     in_scripts = [match["address"] for script in scripts for match in _IN_SCRIPT.finditer(script)]
@@ -125,8 +125,8 @@ def read_page(markup: bytes, charset: str | None) -> tuple[str | None, str, Page
     is_bare = not is_described and page.find(MEDIA) is None
     is_unfilled = has_empty_fields or (is_bare and _has_only_labels(own_text, headings))
     text = " ".join(part for part in (" ".join((title or "").split()), own_text) if part)
-    challenge = quirks().challenge_in_page(source, title, text, f"{scriptless} {hidden_text}")
-    if challenge is not None and not quirks().check.is_about_people(scriptless):
+    challenge = quirks().challenge_in_page(source, title, text, f"{noscript_text} {hidden_text}")
+    if challenge is not None and not quirks().check.is_about_people(noscript_text):
         shown_source, shown_text = _without_hidden_parts(markup, charset)
         if not quirks().speaks_of_check(f"{title} {shown_text}"):
             challenge = quirks().challenge_in_page(shown_source, title, shown_text)
@@ -148,7 +148,10 @@ def read_page(markup: bytes, charset: str | None) -> tuple[str | None, str, Page
 
 
 def _references(page: Page) -> Iterator[str]:
-    """Return the addresses of links, media and styles in the attributes of a page."""
+    """Return the addresses in attributes and styles of a page's elements: links, media, players.
+
+    The address of a player or viewer is escaped as a whole, because its query names what it shows.
+    """
     for tag in page(True):
         for name, value in tag.attrs.items():
             address = _IN_STYLE.search(str(value)) if name == "style" else None
@@ -184,12 +187,14 @@ def _script_target(scripts: Iterable[str]) -> str | None:
 
 
 def _is_home(address: str) -> bool:
+    """Return True if an *address* has the path of a home page, and neither query nor fragment."""
     parts = split_url(address)
     is_whole = not parts.query and "#" not in address
     return is_whole and quirks().address.root_path.match(parts.path) is not None
 
 
 def _title(page: Page) -> str | None:
+    """Return the text of the title element with folded white space, or None without that element."""
     return None if page.title is None else " ".join(page.title.stripped_strings)
 
 
@@ -202,8 +207,9 @@ _REDIRECT_CHARS = 300
 def redirect_in_page(markup: bytes, charset: str | None, header: str = "") -> str | None:
     """Return the target of a page that does nothing but refresh to another address at once, or None.
 
-    *header* is the value of its Refresh header. The page has no words, or few words around a link to the same address,
-    as in "This page has moved". A page that reports an absence or checks for robots does not redirect.
+    *header* is the value of the answer's Refresh header. The page has no words, or few words around a link to the same
+    address, as in "This page has moved". A page that reports an absence or checks for robots does not redirect. The
+    target is relative to the page's ``base`` element, if it has one.
 
     >>> redirect_in_page(b"<title>Item</title><meta http-equiv=refresh content='0;url=/item/7'>", None)
     '/item/7'
@@ -246,7 +252,7 @@ def _without_hidden_parts(markup: bytes, charset: str | None) -> tuple[str, str]
     for tag in page(True):
         if not hidden.isdisjoint({f"#{tag.get('id', '')}", *(f".{name}" for name in tag.get("class", ()))}):
             tag.extract()
-    remove([tag for tag in page(True) if _is_closed(tag) or is_hidden(tag) or _is_filled_in(tag)])
+    remove([tag for tag in page(True) if _is_hidden_until_opened(tag) or is_hidden(tag) or _is_form_to_fill_in(tag)])
     source = str(page)
     remove(page.find_all(WITHOUT_TEXT))
     return source, own_part(page).text
@@ -260,16 +266,18 @@ def _is_script(tag: Page) -> bool:
 
 def _is_shown(field: Page) -> bool:
     """Return True if no element around a field of a form is hidden."""
-    return not _is_closed(field) and not any(_is_closed(tag) or is_hidden(tag) for tag in field.parents)
+    return not _is_hidden_until_opened(field) and not any(
+        _is_hidden_until_opened(tag) or is_hidden(tag) for tag in field.parents
+    )
 
 
-def _is_closed(tag: Page) -> bool:
-    """Return True if an element is hidden by a usual class name, or is a dialog that is not open."""
+def _is_hidden_until_opened(tag: Page) -> bool:
+    """Return True if an element stays hidden until a visitor opens it: by a usual class name, or as a closed dialog."""
     is_closed = tag.name == "dialog" and not tag.has_attr("open")
     return is_closed or not _HIDDEN_CLASSES.isdisjoint(tag.get("class", ()))
 
 
-def _is_filled_in(tag: Page) -> bool:
+def _is_form_to_fill_in(tag: Page) -> bool:
     """Return True if an element is a form with a field that people fill in."""
     if tag.name != "form":
         return False
@@ -308,6 +316,7 @@ def _declared_arks(page: Page, graph: Iterable[Any]) -> Iterator[tuple[str, str]
 
 
 def _located_arks(text: str, location: str) -> Iterator[tuple[str, str]]:
+    """Return the ARKs in *text* in normal form, each with *location*, the part of the page that has the text."""
     for mention in find_arks(text):
         yield str(mention.ark), location
 
@@ -353,6 +362,9 @@ def _embedded_record(page: Page) -> Record | None:
 
 
 def _has_property(tag: Page) -> bool:
+    """Return True if an element states a property of the page's subject: in microdata, RDFa, or meta elements of Dublin
+    Core.
+    """
     return bool(
         tag.get("itemprop") or tag.get("property") or (tag.name == "meta" and _SELF_META.match(tag.get("name", "")))
     )
@@ -456,5 +468,6 @@ def _values_after_labels(page: Page) -> Iterator[tuple[str, str]]:
 
 
 def _is_label(line: str) -> bool:
+    """Return True if a line begins with a descriptive label and a colon: "Author: Rossi"."""
     label, colon, _ = line.partition(":")
     return bool(colon) and quirks().question_of(plain(label)) is not None

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from crawler.answers.answer import MOST_READ, Answer, read_answer
+from crawler.answers.answer import MOST_BODY_BYTES, Answer, read_answer
 from extractors.isolated import INLINE_CPU_S
 from extractors.model.ark import Ark
 from extractors.model.budget import OverBudget, can_limit_cpu, cpu_limit
@@ -33,27 +33,30 @@ GRACE_S = 1.0
 _MOST_AT_ONCE, _GATHERING_S = 16, 0.1
 
 #: An unread answer: its body, its Content-Type, and the ARK that it is about.
-Unread = tuple[bytes, str | None, Ark | None]
+UnreadBody = tuple[bytes, str | None, Ark | None]
 
 
 class ReadingStopped(Exception):
     """Raised for an answer that was not read because the run was stopped."""
 
 
-def read_answers(bodies: Sequence[Unread]) -> list[Answer]:
-    """Return the facts about each of *bodies*. Runs in the process that reads answers."""
+def read_answers(bodies: Sequence[UnreadBody]) -> list[Answer]:
+    """Return the facts about each of *bodies*, in their order. It is importable, so that the process that reads answers
+    can run it.
+    """
     return [read_answer(*body) for body in bodies]
 
 
 @dataclass(frozen=True, slots=True)
-class _Waiting:
-    """An answer that waits to be read."""
+class _WaitingBody:
+    """A body that waits to be read, its host, and the future that gets the facts about it."""
 
-    unread: Unread
+    unread: UnreadBody
     host: str
     result: asyncio.Future[Answer]
 
-    def done(self, answer: Answer) -> None:
+    def set_result(self, answer: Answer) -> None:
+        """Set *answer* as the result, unless there is one already."""
         if not self.result.done():
             self.result.set_result(answer)
 
@@ -63,18 +66,22 @@ class AnswerReader:
 
     def __init__(
         self,
-        read: Callable[[Sequence[Unread]], list[Answer]] = read_answers,
+        read: Callable[[Sequence[UnreadBody]], list[Answer]] = read_answers,
         *,
         cpu_s: int = READING_CPU_S,
         inline_bytes: int = INLINE_BYTES if can_limit_cpu() else 0,
     ) -> None:
-        """Read answers by *read*, an importable function; those of more than *inline_bytes* within *cpu_s* seconds."""
+        """Prepare to read: bodies of at most *inline_bytes* octets in this process, others in a process with *cpu_s*
+        seconds for each call.
+
+        *read* is importable, because the other process runs it too.
+        """
         self._read = read
         self._inline_bytes = inline_bytes
         self._inline_overruns = Counter[str]()
         self._cpu_s = cpu_s
         self._executor = WorkerExecutor(1, timeout_s=READING_S, memory_bytes=READING_BYTES, cpu_s=cpu_s)
-        self._waiting: deque[_Waiting] = deque()
+        self._waiting: deque[_WaitingBody] = deque()
         self._reading: asyncio.Task[None] | None = None
         self._overruns = Counter[str]()
         """The number of answers beyond the limits, by host."""
@@ -94,7 +101,7 @@ class AnswerReader:
                 # The other process reports the reason.
                 self._inline_overruns[host] += 1
         result: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
-        self._waiting.append(_Waiting((body[:MOST_READ], content_type, ark), host, result))
+        self._waiting.append(_WaitingBody((body[:MOST_BODY_BYTES], content_type, ark), host, result))
         if self._reading is None:
             self._reading = asyncio.create_task(self._read_waiting())
         return await result
@@ -112,12 +119,12 @@ class AnswerReader:
             await asyncio.sleep(_GATHERING_S)
         self._reading = None
 
-    async def _read_together(self, waiting_answers: Sequence[_Waiting]) -> None:
+    async def _read_together(self, waiting_answers: Sequence[_WaitingBody]) -> None:
         """Read answers in one call of the process, or each alone if that call failed."""
         refused_answers = [waiting for waiting in waiting_answers if self._overruns[waiting.host] >= MOST_OVERRUNS]
         for waiting in refused_answers:
             fault = f"{MOST_OVERRUNS} answers of {waiting.host} took too much time or memory before"
-            waiting.done(Answer(None, fault=fault))
+            waiting.set_result(Answer(None, fault=fault))
         unread_answers = [waiting for waiting in waiting_answers if not waiting.result.done()]
         if not unread_answers:
             return
@@ -135,9 +142,9 @@ class AnswerReader:
             self._overruns[unread_answers[0].host] += 1
             answers = [Answer(None, fault=self._reason(failure))]
         for waiting, answer in zip(unread_answers, answers, strict=True):
-            waiting.done(answer)
+            waiting.set_result(answer)
 
-    async def _result_of_process(self, bodies: Sequence[Unread]) -> list[Answer]:
+    async def _result_of_process(self, bodies: Sequence[UnreadBody]) -> list[Answer]:
         """Return the facts about *bodies* from the process. Its start does not count towards the time limit."""
         if not self._is_started:
             await asyncio.wrap_future(self._executor.submit(self._read, []))

@@ -40,18 +40,20 @@ _SUBJECT_LABELS = ("where", "what", "success", "identifier", "id", "@id", "ark",
 class Subject:
     """The ARK or namespace that a record is about, if it names one."""
 
-    names_this: str | None = None
-    """The part of the answer that names the requested ARK, in words, or None."""
-    names_other: str | None = None
+    named_in: str | None = None
+    """The part of the answer that names the requested ARK, such as "the record's 'where'"; None if no part does."""
+    other_ark: str | None = None
     """The ARK of the record, if it has another base, or None."""
     names_base: bool = False
     """True if the record names the base of the requested ARK, without its qualifier."""
-    names_namespace: str | None = None
+    namespace: str | None = None
     """The NAAN or shoulder that the record is about, as written, or None."""
 
 
 def linked_arks(link_header: str) -> tuple[Ark, ...]:
-    """Return the ARKs that a Link header declares for the resource (draft-kunze-ark-38, 5.2).
+    """Return the ARKs that a Link header declares as those of the answered resource (draft-kunze-ark-38, 5.2).
+
+    These are targets of the relations ``describes``, ``cite-as``, ``canonical`` and ``identifier``.
 
     >>> [str(ark) for ark in linked_arks('<https://n2t.net/ark:/12148/x5>; rel="describes"')]
     ['ark:12148/x5']
@@ -65,25 +67,29 @@ def linked_arks(link_header: str) -> tuple[Ark, ...]:
     )
 
 
-def declares(locations: Iterable[str]) -> bool:
-    """Return True if a page identifies itself in one of *locations*, rather than mentioning an ARK there.
+def identifies_itself_in(locations: Iterable[str]) -> bool:
+    """Return True if one of *locations* of an ARK on a page declares that ARK as the page's own, and does not only
+    mention it.
 
-    >>> declares(("text", "canonical")), declares(("text",))
+    A location is ``text``, ``json-ld``, ``Link header``, the relation of a link, or the name of a meta element.
+
+    >>> identifies_itself_in(("text", "canonical")), identifies_itself_in(("text",))
     (True, False)
     """
     return any(_DECLARING.fullmatch(location) for location in locations)
 
 
 def subject_of(record: Mapping[str, Mapping[str, str]], ark: Ark, header_arks: Sequence[Ark] = ()) -> Subject:
-    """Return the subject of a *record* in an answer about *ark*, by the elements that name a subject.
+    """Return the subject of a *record* (values by label, by segment) in an answer to a request for *ark*.
 
-    *header_arks* are the ARKs of the Link header. An ARK in ``erc-support`` or ``erc-from`` is the address of the statement
-    or of the record, so it does not count.
+    The subject is the ARK in an element such as ``where`` or ``identifier``. *header_arks* are the ARKs of the Link
+    header. An ARK in ``erc-support`` or ``erc-from`` is the address of the statement or of the record, so it does not
+    count.
     """
     if ark in header_arks:
-        return Subject(names_this="the Link header")
+        return Subject(named_in="the Link header")
     if _is_in_set_title(record, ark):
-        return Subject(names_this="the title of the set")
+        return Subject(named_in="the title of the set")
     elements = record.get("erc") or {
         label: value for values in record.values() for label, value in {**values, **kernel(values)}.items()
     }
@@ -95,14 +101,14 @@ def subject_of(record: Mapping[str, Mapping[str, str]], ark: Ark, header_arks: S
     ]
     label = next((label for label, other_ark in named_arks if other_ark == ark), None)
     if label is not None:
-        return Subject(names_this=f"the record's {label!r}")
+        return Subject(named_in=f"the record's {label!r}")
     namespace = next((value for label in _SUBJECT_LABELS if (value := _namespace(elements.get(label, ""), ark))), None)
     if namespace is not None:
-        return Subject(names_namespace=namespace)
+        return Subject(namespace=namespace)
     if any(other_ark == ark.base for _, other_ark in named_arks):
         return Subject(names_base=True)
     others = [other_ark for label, other_ark in named_arks if label != "what"] or header_arks
-    return Subject(names_other=next((str(other_ark) for other_ark in others if other_ark.base != ark.base), None))
+    return Subject(other_ark=next((str(other_ark) for other_ark in others if other_ark.base != ark.base), None))
 
 
 def _is_in_set_title(record: Mapping[str, Mapping[str, str]], ark: Ark) -> bool:
@@ -117,6 +123,7 @@ def _is_in_set_title(record: Mapping[str, Mapping[str, str]], ark: Ark) -> bool:
 
 @lru_cache(maxsize=1024)  # many records name the same holder
 def _arks_in(text: str) -> tuple[Ark, ...]:
+    """Return the ARKs that a text names, in their order."""
     return tuple(mention.ark for mention in find_arks(text))
 
 
@@ -183,9 +190,10 @@ def level_of(words: str) -> Level | None:
 def statement_in(
     record: Mapping[str, Mapping[str, str]] | None, text: str, labelled: str | None
 ) -> Mapping[str, str] | None:
-    """Return the statement of commitment in an answer: a separate story, a line of a record, or words on a page.
+    """Return the statement of commitment in an answer, by label (``what``, ``who``, ``when``, ``where``), or None.
 
-    *labelled* is the text under a label for commitments on the page.
+    It is a separate story (``erc-support``) of the *record*, or a line of it, or words in *text*, that of the page.
+    *labelled* is the page's text under a label for commitments, or None.
 
     >>> statement_in({"erc-support": {"persistence": "kept for as long as the city"}}, "", None)
     {'persistence': 'kept for as long as the city', 'what': 'kept for as long as the city'}
@@ -222,12 +230,12 @@ def policy_link(statement: Mapping[str, str]) -> str | None:
     return where if re.fullmatch(r"https?://[^\s/]\S*+", where, re.IGNORECASE) else None
 
 
-def template_in(statement: Mapping[str, str], answer_url: str) -> str | None:
+def placeholder_in(statement: Mapping[str, str], answer_url: str) -> str | None:
     """Return the guarantor or the address in *statement* if it is a placeholder of a template, or None.
 
     *answer_url* is the URL of the answer with the statement: a site at an example host may use its own name.
 
-    >>> template_in({"who": "Harbour Library", "where": "http://example.com/ark:/99999/"}, "https://r.example/")
+    >>> placeholder_in({"who": "Harbour Library", "where": "http://example.com/ark:/99999/"}, "https://r.example/")
     'http://example.com/ark:/99999/'
     """
     who, where = statement.get("who", ""), statement.get("where", "")
@@ -293,6 +301,8 @@ def _bare(words: str) -> str:
 
 
 def has_address_and_guarantor(statement: Mapping[str, str]) -> bool:
-    """Return True if a commitment without ``what`` has a guarantor and the address of a page about it."""
+    """Return True if a statement without ``what`` has a guarantor (``who``), and a web address of the full statement
+    (``where``).
+    """
     where, who = statement.get("where", ""), statement.get("who", "")
     return "what" not in statement and where.startswith("http") and bool(who) and not missing_code(who)

@@ -13,7 +13,7 @@ from functools import cached_property
 from urllib.parse import unquote
 
 from crawler.answers.answer import is_textual
-from crawler.answers.claims import Subject, declares, linked_arks, statement_in, subject_of
+from crawler.answers.claims import Subject, identifies_itself_in, linked_arks, statement_in, subject_of
 from crawler.answers.erc import QUESTIONS, says_something
 from crawler.answers.notices import PageWords, is_fault, sure_words
 from crawler.answers.quirks import (
@@ -154,7 +154,7 @@ class AnswerFacts(Observation):
         return self.end in DEAD_ENDS or self.outcome is ObjectOutcome.SERVER_ERROR
 
     @cached_property
-    def is_resolvers_own(self) -> bool:
+    def is_from_resolver(self) -> bool:
         """True if the host of the first request, the resolver, also gave the last answer.
 
         A redirect to another scheme, or between a host and its ``www``, stays at the same resolver.
@@ -167,7 +167,7 @@ class AnswerFacts(Observation):
         return len(self.hops) > 1
 
     @property
-    def is_related(self) -> bool:
+    def has_see_other(self) -> bool:
         """True if the chain has a 303: the answer is related to the object."""
         return any(hop.status == 303 for hop in self.hops)
 
@@ -199,8 +199,8 @@ class AnswerFacts(Observation):
         Some checks pass the page's Open Graph elements through for previews, so these do not count.
         """
         in_headers = quirks().challenge_in_headers(self.headers)
-        locations = (location for location in self.own_places if not location.startswith("og:"))
-        describes = self.tells_of_object or self.is_record or declares(locations)
+        locations = (location for location in self.own_locations if not location.startswith("og:"))
+        describes = self.describes_object or self.is_record or identifies_itself_in(locations)
         return in_headers or (None if describes and self.is_success else self.facts.challenge)
 
     @cached_property
@@ -229,15 +229,15 @@ class AnswerFacts(Observation):
             is_shell = self.words.body == ""
             return self.words.is_titled_log_in or page.asks_password or is_shell
         is_form = page.asks_password and self.words.is_titled_log_in and self.words.is_short
-        return (is_form or self.words.is_choice_of_institution) and not self.own_places
+        return (is_form or self.words.is_choice_of_institution) and not self.own_locations
 
     @property
-    def keeps_out(self) -> bool:
+    def refuses_access(self) -> bool:
         """True if the answer refuses access to programs, or is a robot check."""
         return self.outcome is ObjectOutcome.BLOCKED or self.challenge is not None
 
     @property
-    def asks_for_a_right(self) -> bool:
+    def requires_permission(self) -> bool:
         """True if the host requires a permission or a log-in, rather than keeping programs away."""
         is_refusal = self.status in PERMISSION_STATUSES or self.asks_to_log_in
         return self.end is ChainEnd.ANSWERED and is_refusal and self.challenge is None
@@ -279,12 +279,12 @@ class AnswerFacts(Observation):
         title_words, opening_words = words.not_found_in_title, words.not_found_in_opening
         if title_words:
             signs.append(f"the page's title says {title_words!r}")
-            has_more = words.is_titled_by_word or self.own_places or words.says_more(words.body)
+            has_more = words.is_titled_by_word or self.own_locations or words.says_more(words.body)
             if words.is_titled_absent and (words.is_absence_repeated or not has_more):
                 signs.append("which is all of its text")
         if opening_words and opening_words != title_words:
             signs.append(f"the page's text says {opening_words!r}")
-        if not signs and words.unused_host and not self.tells_of_object:
+        if not signs and words.unused_host and not self.describes_object:
             signs.append(f"the page of the idle host says {words.unused_host!r}")
         if not signs and words.is_only_fault:
             signs.append(f"the page says only {words.body.strip()!r}")
@@ -301,12 +301,12 @@ class AnswerFacts(Observation):
         return tuple(signs)
 
     @cached_property
-    def is_page_of_host(self) -> bool:
+    def is_generic_page(self) -> bool:
         """True if the host may send this page for any URL, or a short page without description reports an absence.
 
         A host does so if it is parked or idle, or if it redirects to its home page or a search.
         """
-        if self.is_record or self.tells_of_object:
+        if self.is_record or self.describes_object:
             return False
         if self.is_search and self.ark.name not in split_url(self.final_url).query:
             return True
@@ -371,11 +371,11 @@ class AnswerFacts(Observation):
         return (*((ark, "Link header") for ark in self._linked_arks), *page_arks)
 
     @cached_property
-    def own_places(self) -> tuple[str, ...]:
-        """The locations (`places_of`) of the requested ARK in the answer."""
-        return self.places_of(self.ark)
+    def own_locations(self) -> tuple[str, ...]:
+        """The locations (`locations_of`) of the requested ARK in the answer."""
+        return self.locations_of(self.ark)
 
-    def places_of(self, ark: Ark) -> tuple[str, ...]:
+    def locations_of(self, ark: Ark) -> tuple[str, ...]:
         """Return the locations of ARKs with the base of *ark*: ``Link header``, ``canonical``, ``text``, a meta name, …"""
         locations = (location for named_ark, location in self._named_arks if named_ark.base == ark.base)
         return tuple(dict.fromkeys(locations))
@@ -383,9 +383,9 @@ class AnswerFacts(Observation):
     @cached_property
     def other_ark(self) -> str | None:
         """Another ARK by which the answer identifies itself, if it contains the requested ARK nowhere; or None."""
-        if self.own_places:
+        if self.own_locations:
             return None
-        return next((str(ark) for ark, location in self._named_arks if declares((location,))), None)
+        return next((str(ark) for ark, location in self._named_arks if identifies_itself_in((location,))), None)
 
     @property
     def is_linked_to_ark(self) -> bool:
@@ -396,7 +396,7 @@ class AnswerFacts(Observation):
     def is_about_ark(self) -> bool:
         """True if the answer contains the requested ARK, or its name without NAAN (at least 5 characters)."""
         name = self.ark.name
-        return bool(self.own_places) or (len(name) >= 5 and name in (self.text or ""))
+        return bool(self.own_locations) or (len(name) >= 5 and name in (self.text or ""))
 
     @cached_property
     def subject(self) -> Subject:
@@ -441,16 +441,16 @@ class AnswerFacts(Observation):
         return bool(self.record) and not self.is_error_record
 
     @cached_property
-    def tells_of_object(self) -> bool:
+    def describes_object(self) -> bool:
         """True if a page labels enough of who, what and when to describe an object."""
         return len(self.facts.kernel_values.keys() & set(DESCRIBING)) >= ENOUGH_DESCRIBING
 
     @cached_property
     def describes_itself(self) -> bool:
         """True if a record with who and what names the requested ARK, or the ARK's own page describes an object."""
-        if self.tells_of_object and declares(self.own_places) and self.words.absence is None:
+        if self.describes_object and identifies_itself_in(self.own_locations) and self.words.absence is None:
             return True
-        if not self.is_record or self.subject.names_this is None:
+        if not self.is_record or self.subject.named_in is None:
             return False
         elements: dict[str, str] = {}
         for values in (self.record or {}).values():
@@ -473,7 +473,7 @@ class AnswerFacts(Observation):
         return statement_in(self.record, self.text or "", self.facts.kernel_values.get("commitment"))
 
     @property
-    def states_alone(self) -> bool:
+    def is_only_statement(self) -> bool:
         """True if a success is a statement of commitment without a description."""
         return self.is_success and set(self.record or ()) == {"erc-support"}
 

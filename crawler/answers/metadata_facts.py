@@ -13,7 +13,7 @@ from functools import cached_property
 from itertools import pairwise
 
 from crawler.answers.answer import STRUCTURED, are_incomparable, is_textual
-from crawler.answers.claims import declares, subject_of
+from crawler.answers.claims import identifies_itself_in, subject_of
 from crawler.answers.erc import QUESTIONS, missing_code, says_something
 from crawler.answers.facts import AnswerFacts
 from crawler.answers.likeness import ANY_ARK, last_part, likeness, same_answer, same_beginning, same_page
@@ -66,7 +66,7 @@ class MetadataFacts:
     def is_repeated(self) -> bool:
         """True if other objects have the same record, and the record does not name this ARK or its base."""
         subject = self.answer.subject
-        return self.copy_count > 0 and not (subject.names_this or subject.names_base)
+        return self.copy_count > 0 and not (subject.named_in or subject.names_base)
 
     # -- the redirects
 
@@ -128,7 +128,7 @@ class MetadataFacts:
             invented = Ark.parse(self.control.asked_url.partition("?")[0])
         except NotAnArk:
             return False
-        return self.outcome.family is not Family.WORKS and subject_of(control_record, invented).names_this is not None
+        return self.outcome.family is not Family.WORKS and subject_of(control_record, invented).named_in is not None
 
     # -- too little to compare
 
@@ -187,7 +187,7 @@ class MetadataFacts:
     @property
     def is_record_of_object(self) -> bool:
         """True if the record describes something: who or what, and another element, the ARK, or the form of an ERC."""
-        is_enough = self.is_erc or len(self.answered_questions) >= 2 or self.answer.subject.names_this
+        is_enough = self.is_erc or len(self.answered_questions) >= 2 or self.answer.subject.named_in
         return bool(is_enough and self.informative_questions) and not {"who", "what"}.isdisjoint(
             self.answered_questions
         )
@@ -199,7 +199,7 @@ class MetadataFacts:
         The page of an object may have such a title too, as of a film.
         """
         answers = self.answers if self.answer.record else self.labelled_answers
-        if self.answer.subject.names_this and self.has_objects_title and self.outcome.family is Family.WORKS:
+        if self.answer.subject.named_in and self.has_objects_title and self.outcome.family is Family.WORKS:
             return None
         title = answers.get("what", "")
         return title if is_fault(title) else None
@@ -213,15 +213,15 @@ class MetadataFacts:
         collection differs enough. A record with the title of that page is about the object.
         """
         subject = self.answer.subject
-        if subject.names_this or subject.names_base:
+        if subject.named_in or subject.names_base:
             return False
         if self.is_of_site or self.has_objects_title:
             return self.is_of_site
         object_urls = [hop.url for hop in self.object.hops]
-        if subject.names_other:
-            other_ark = Ark.parse(subject.names_other)
+        if subject.other_ark:
+            other_ark = Ark.parse(subject.other_ark)
             arks_on_way = {mention.ark.base for url in object_urls for mention in find_arks(url)}
-            return other_ark.base not in arks_on_way and not declares(self.object.places_of(other_ark))
+            return other_ark.base not in arks_on_way and not identifies_itself_in(self.object.locations_of(other_ark))
         values = "\n".join((*self.answers.values(), *self.structured_elements.values()))
         named_origins = [origin[0] for origin in _ORIGIN.finditer(values)]
         where = self.answers.get("where", "")
@@ -265,7 +265,7 @@ class MetadataFacts:
         # Pages of services have an author, a date and an address too: forms, reports, statistics.
         if len(answered) < ENOUGH_ANSWERS or "what" not in labels:
             return False
-        is_named = answer.is_linked_to_ark or bool(answer.facts.places_of(str(answer.ark)))
+        is_named = answer.is_linked_to_ark or bool(answer.facts.locations_of(str(answer.ark)))
         status = self.control.status if self.control is not None else None
         is_refused = status is not None and status not in SUCCESSES
         # A home page describes no object, whichever ARK leads to it.

@@ -250,7 +250,7 @@ class PageWords:
         if phrase is None or len(plain_text) > _FEW_WORDS_CHARS:
             return False
         lead = plain_text[max(0, phrase.start - _LEADING_WORDS) : phrase.start]
-        return quirks().this_object.things.is_in_plain(lead)
+        return quirks().this_object.object_nouns.is_in_plain(lead)
 
     @cached_property
     def is_only_fault(self) -> bool:
@@ -496,7 +496,7 @@ class PageWords:
         if _letters_beside_absence(sentence[: phrase.start]) > (_LEAD_LETTERS if is_about_this else _FEW_LETTERS / 2):
             return False
         is_strong = quirks().not_found.is_in_plain(phrase.words) or object_words.page.is_in_plain(sentence)
-        names_thing = is_about_this or object_words.things.is_in_plain(sentence[: phrase.end])
+        names_thing = is_about_this or object_words.object_nouns.is_in_plain(sentence[: phrase.end])
         if not names_thing or (not is_strong and self.says_more(remainder)):
             return False
         return is_requested or not is_named or not (_letters_beside_absence(sentence) or self.says_other(remainder))
@@ -581,7 +581,7 @@ def _is_fault(part: str) -> bool:
 def _words_of_absence() -> tuple[tuple[Phrases, int], ...]:
     """Return phrases for absences, absent things and requests, with the maximum number of letters of an ending."""
     vocabulary = quirks()
-    object_phrases = (vocabulary.this_object.things, 3), (vocabulary.this_object.requested, 6)
+    object_phrases = (vocabulary.this_object.object_nouns, 3), (vocabulary.this_object.requested, 6)
     return ((vocabulary.not_found, 9), (vocabulary.not_available, 9), *object_phrases)
 
 
@@ -627,7 +627,7 @@ def _is_report(part: str) -> bool:
     if phrase is None or _letters_beside_absence(part) > _FEW_WORDS_LETTERS:
         return False
     rest = part.replace(phrase.words, " ")
-    return _without_phrases(rest, (quirks().this_object.things, 3)) != plain(rest)
+    return _without_phrases(rest, (quirks().this_object.object_nouns, 3)) != plain(rest)
 
 
 def _is_of_site(plain_text: str, phrase: PhraseMatch) -> bool:
@@ -639,7 +639,7 @@ def _is_of_site(plain_text: str, phrase: PhraseMatch) -> bool:
     *_, lead = _CLAUSE_END.split(plain_text[max(0, phrase.start - _LEADING_WORDS) : phrase.start])
     clause = plain(lead + _CLAUSE_END.split(plain_text[phrase.start : end])[0])
     without_sites = _without_phrases(clause, (quirks().site, _LEADING_WORDS))
-    return without_sites != clause and not quirks().this_object.things.is_in_plain(without_sites)
+    return without_sites != clause and not quirks().this_object.object_nouns.is_in_plain(without_sites)
 
 
 def _is_offer(plain_text: str, phrase: PhraseMatch) -> bool:

@@ -12,7 +12,7 @@ from enum import Enum, StrEnum
 from functools import cached_property
 
 from crawler.answers.answer import are_incomparable
-from crawler.answers.claims import declares
+from crawler.answers.claims import identifies_itself_in
 from crawler.answers.facts import DESCRIBING, AnswerFacts, AnswersByQuestion
 from crawler.answers.likeness import (
     differs_at_random,
@@ -51,7 +51,7 @@ _TOMBSTONE_PARTS = re.compile(r"(?:(?<!\s)\s++)?+[|:\u2013\u2014\u00b7]\s|\s-\s|
 _BEFORE_CHARS = 60
 
 
-def wall_before(answer: AnswerFacts, controls: Sequence[AnswerFacts]) -> AnswerFacts | None:
+def equal_control(answer: AnswerFacts, controls: Sequence[AnswerFacts]) -> AnswerFacts | None:
     """Return the first of *controls* (answers to a repeated control) that is *answer*, or a log-in page like it; or None."""
     return next(
         (
@@ -114,7 +114,7 @@ class ObjectFacts:
         return self.control.words if self.control is not None else None
 
     @cached_property
-    def reply(self) -> ControlContrast:
+    def control_contrast(self) -> ControlContrast:
         """The reply to the control, compared with the object's answer."""
         answer, control = self.answer, self.control
         if control is None or not control.is_answered:
@@ -163,7 +163,7 @@ class ObjectFacts:
         """
         if same_answer(self.answer, control):
             return True
-        if self.answer.tells_of_object and self.answer.facts.kernel_values != control.facts.kernel_values:
+        if self.answer.describes_object and self.answer.facts.kernel_values != control.facts.kernel_values:
             return False
         if self.answer.words.is_titled_absent and self.answer.words.says_more(self.own_words):
             return False  # an object may be called so
@@ -185,14 +185,14 @@ class ObjectFacts:
         return differs_at_random(self.answer, control, second_control)
 
     @cached_property
-    def wall(self) -> AnswerFacts | None:
+    def general_answer(self) -> AnswerFacts | None:
         """The answer that the resolver came to give for every name, such as a log-in page, or None.
 
         The control, a name that can't exist, got it when it was requested again. An answer that is no usable one counts,
         too, if other objects share the object's answer, or if the object's answer is a log-in page.
         """
         answer = self.answer
-        wall_answer = wall_before(answer, self.changed_controls)
+        wall_answer = equal_control(answer, self.changed_controls)
         if wall_answer is not None:
             return wall_answer
         if not self.neighbour_count and not answer.asks_to_log_in:
@@ -244,14 +244,14 @@ class ObjectFacts:
     @property
     def is_refused_for_control(self) -> bool:
         """True if a name that can't exist is refused."""
-        return self.reply in (ControlContrast.REFUSED_THERE, ControlContrast.REFUSED_BEFORE)
+        return self.control_contrast in (ControlContrast.REFUSED_THERE, ControlContrast.REFUSED_BEFORE)
 
     @property
     def asks_any_visitor_to_log_in(self) -> bool:
         """True if it is a log-in page, or if a page of few words with a password field is the same for any name."""
         answer = self.answer
         is_form = answer.facts.asks_password and answer.words.is_one_message and not self.signs
-        is_everybodys = is_form and self.reply is ControlContrast.THE_SAME and not self.is_particular
+        is_everybodys = is_form and self.control_contrast is ControlContrast.THE_SAME and not self.is_particular
         return answer.asks_to_log_in or is_everybodys
 
     @cached_property
@@ -272,13 +272,13 @@ class ObjectFacts:
     # -- the subject of the page
 
     @cached_property
-    def unechoed_own_places(self) -> tuple[str, ...]:
+    def unechoed_own_locations(self) -> tuple[str, ...]:
         """The locations of the requested ARK on the page, except those where the control's page names the control."""
-        own_locations = self.answer.own_places
+        own_locations = self.answer.own_locations
         if self.control is None or not own_locations:
             return own_locations
         try:
-            echoed_locations = self.control.places_of(Ark.parse(self.control.asked_url))
+            echoed_locations = self.control.locations_of(Ark.parse(self.control.asked_url))
         except NotAnArk:
             echoed_locations = ()
         return tuple(location for location in own_locations if location not in echoed_locations)
@@ -286,15 +286,15 @@ class ObjectFacts:
     @cached_property
     def declares_itself(self) -> bool:
         """True if the page has its own ARK where pages identify themselves, such as a canonical link."""
-        return declares(self.unechoed_own_places)
+        return identifies_itself_in(self.unechoed_own_locations)
 
     @cached_property
     def is_particular(self) -> bool:
         """True if the page identifies itself by its ARK, or describes an object, unlike the control's page."""
         values = self.answer.facts.kernel_values
         control_values = self.control.facts.kernel_values if self.control is not None else {}
-        is_described = self.answer.tells_of_object and values != control_values
-        return self.declares_itself or (is_described and self.reply is not ControlContrast.AT_RANDOM)
+        is_described = self.answer.describes_object and values != control_values
+        return self.declares_itself or (is_described and self.control_contrast is not ControlContrast.AT_RANDOM)
 
     # -- error pages
 
@@ -302,19 +302,19 @@ class ObjectFacts:
     def signs(self) -> tuple[str, ...]:
         """The signs, in words, that the answer is an error page."""
         signs, words = self.answer.signs_of_absence, self.answer.words
-        if not signs or self.answer.own_places or self.reply is not ControlContrast.REFUSED_BEFORE:
+        if not signs or self.answer.own_locations or self.control_contrast is not ControlContrast.REFUSED_BEFORE:
             return signs
         if not words.is_all_absence or words.says_more(words.body):
             return signs
         return (*signs, "the page reports this about the requested object, and has little other text")
 
     @cached_property
-    def case(self) -> tuple[ControlContrast, Signs, bool]:
+    def worth_key(self) -> tuple[ControlContrast, Signs, bool]:
         """The key of the table `WORTH`.
 
         It is how the page differs from the control's, how many signs of absence it has, and if it is this ARK's own.
         """
-        return self.reply, self.weight_of_signs, self.is_particular
+        return self.control_contrast, self.weight_of_signs, self.is_particular
 
     @property
     def weight_of_signs(self) -> Signs:
@@ -335,7 +335,9 @@ class ObjectFacts:
 
         The other answers of that host say nothing about its home page.
         """
-        return self.reply is ControlContrast.REFUSED_BEFORE and self.answer.is_site and not self.neighbour_count
+        return (
+            self.control_contrast is ControlContrast.REFUSED_BEFORE and self.answer.is_site and not self.neighbour_count
+        )
 
     @property
     def is_page_of_unknown_host(self) -> bool:
@@ -344,7 +346,7 @@ class ObjectFacts:
         if self.is_site:
             return False
         may_be_general = answer.is_redirected or answer.words.is_titled_absent or answer.words.unused_host is not None
-        return may_be_general and self.reply in (ControlContrast.REFUSED_BEFORE, ControlContrast.NOTHING)
+        return may_be_general and self.control_contrast in (ControlContrast.REFUSED_BEFORE, ControlContrast.NOTHING)
 
     @cached_property
     def only_absence(self) -> str | None:
@@ -353,7 +355,7 @@ class ObjectFacts:
         The title of an object may be such a word, if the control is refused or gets another page, and the text has more
         than the title.
         """
-        if self.answer.is_record or self.answer.tells_of_object:
+        if self.answer.is_record or self.answer.describes_object:
             return None
         words = self.answer.words
         if words.is_only_fault:
@@ -361,7 +363,7 @@ class ObjectFacts:
         is_idle = words.is_short and not words.says_more(self.own_words) and not self.is_page_of_unknown_host
         if is_idle and words.unused_host:
             return words.unused_host
-        is_compared = self.reply in (ControlContrast.REFUSED_THERE, ControlContrast.ANOTHER)
+        is_compared = self.control_contrast in (ControlContrast.REFUSED_THERE, ControlContrast.ANOTHER)
         may_be_title = words.is_titled_by_word and is_compared and words.says_more(self.own_words)
         if words.is_titled_absent and not may_be_title:
             return words.not_found_in_title
@@ -378,7 +380,7 @@ class ObjectFacts:
         page has too do not count.
         """
         answer, text = self.answer, self.own_words
-        is_long, describes = len(text) >= NOTICE_CHARS, answer.is_record or answer.tells_of_object
+        is_long, describes = len(text) >= NOTICE_CHARS, answer.is_record or answer.describes_object
         withdrawals = tuple(answer.words.withdrawals(text, answer.ark.name, self._control_words))
         values = answer.facts.kernel_values
         title_of_object = plain(values.get("what", answer.title or "")) if values.keys() & set(DESCRIBING) else ""
@@ -396,7 +398,7 @@ class ObjectFacts:
             is_first = withdrawal.part in ("title", "heading")
             if is_long or (describes and not is_first):
                 continue
-            if self.reply is ControlContrast.REFUSED_THERE or self._speaks_of_object or is_repeated:
+            if self.control_contrast is ControlContrast.REFUSED_THERE or self._speaks_of_object or is_repeated:
                 return words
         return None if is_long or describes else self._unanalysed_withdrawal
 
@@ -456,7 +458,7 @@ class ObjectFacts:
         """The words that "this" object is not available, on a page whose title or first heading reports an absence."""
         words, vocabulary = self.answer.words, quirks()
         titles = (words.title, *words.headings[:1])
-        knows_name = self.reply in (ControlContrast.REFUSED_THERE, ControlContrast.ANOTHER)
+        knows_name = self.control_contrast in (ControlContrast.REFUSED_THERE, ControlContrast.ANOTHER)
         if not knows_name or not words.is_short or self.is_particular or not any(map(says_not_found, titles)):
             return None
         for sentence in sentences(self.own_words):
@@ -476,18 +478,18 @@ class ObjectFacts:
         says_so = titled or (answer.words.is_short and phrases.is_in_plain(answer.words.notice))
         if says_so and _TOMBSTONE.search(path):
             return path
-        if titled is None or len(parts) == 1 or not answer.own_places:
+        if titled is None or len(parts) == 1 or not answer.own_locations:
             return None
         if not self._is_confirmed(titled) and answer.words.says_other(self.own_words):
             return None  # the title of a picture
-        describes = answer.tells_of_object or answer.is_record or self._is_retraction(titled)
+        describes = answer.describes_object or answer.is_record or self._is_retraction(titled)
         return None if describes else answer.title
 
     @cached_property
     def regional(self) -> str | None:
         """The words that forbid showing the object, not the whole site, in our region, or None."""
         answer = self.answer
-        if not answer.words.is_short or answer.is_record or answer.tells_of_object:
+        if not answer.words.is_short or answer.is_record or answer.describes_object:
             return None
         words = sure_words(quirks().regional, answer.words.notice, self._control_words)
         before = answer.words.notice.partition(words)[0][-_BEFORE_CHARS:] if words else ""
@@ -499,9 +501,9 @@ class ObjectFacts:
         return self.answer.is_about_ark or quirks().this_object.this_object.search(plain(self.own_words)) is not None
 
     @cached_property
-    def claim(self) -> str | None:
+    def claimed_withdrawal(self) -> str | None:
         """The words by which a not-found page reports that "this" object is withdrawn, or closed in our region, or None."""
-        claims = (one.words for one in self._withdrawals() if one.names_object)
+        claims = (withdrawal.words for withdrawal in self._withdrawals() if withdrawal.names_object)
         if words := next(claims, None) or self.regional or self._unanalysed_withdrawal:
             return words
         is_controls = self.control is not None and self.control.has_json_tombstone
@@ -514,13 +516,13 @@ class ObjectFacts:
         return words.withdrawals(beginning, self.answer.ark.name, self._control_words)
 
     @property
-    def _is_claim_of_this_alone(self) -> bool:
+    def _is_claim_about_this_alone(self) -> bool:
         """True if the host answers the control differently, or gives the date of the withdrawal."""
         control, host = self.control, authority_of(self.answer.final_url)
         there = control.final_url if control is not None and control.is_answered else None
         if there is not None and authority_of(there) == host:
             return True
-        claim = self.claim or ""
+        claim = self.claimed_withdrawal or ""
         _, _, rest = self.answer.words.notice.partition(claim)
         return bool(_YEAR.search(claim) or _YEAR.match(rest))
 
@@ -528,7 +530,7 @@ class ObjectFacts:
     def _is_of_this_alone(self) -> bool:
         """True if the host answers with another status for a name that can't exist."""
         control = self.control
-        if control is None or self.reply not in (ControlContrast.REFUSED_THERE, ControlContrast.ANOTHER):
+        if control is None or self.control_contrast not in (ControlContrast.REFUSED_THERE, ControlContrast.ANOTHER):
             return False
         return self._reaches(control) and control.status != self.answer.status
 
@@ -542,8 +544,8 @@ class ObjectFacts:
         """The words by which a refusal explains itself for this object, or None (2023, 5.1)."""
         answer, words = self.answer, self.answer.words
         is_404 = answer.status == 404
-        if is_404 and self.claim and self._is_claim_of_this_alone:
-            return self.claim
+        if is_404 and self.claimed_withdrawal and self._is_claim_about_this_alone:
+            return self.claimed_withdrawal
         word = words.word_of_withdrawal(self._control_words) if answer.status == 410 else None
         if word and self._is_of_this_alone:
             return word

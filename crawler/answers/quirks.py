@@ -210,7 +210,7 @@ class ObjectWords(_Section):
         return re.compile(rf"(?<![^\W_])(?:(?:{this})\s?(?:{objects})|{phrases})")
 
     @cached_property
-    def things(self) -> Phrases:
+    def object_nouns(self) -> Phrases:
         """Words for things that may be absent: pages, addresses, objects."""
         return Phrases.from_texts((*self.object, *self.page.phrases))
 

@@ -162,7 +162,7 @@ def _further_access_requests(
     """Yield the requests for an object after its first answer failed: in other spellings, at another path or resolver."""
     if object_answer.is_unknown:
         yield from _spelling_requests(object_answer, answers, context, first_url)
-    if not object_answer.is_resolvers_own:  # a host that only passes the ARK on, such as a moved one, need not know it
+    if not object_answer.is_from_resolver:  # a host that only passes the ARK on, such as a moved one, need not know it
         if _was_received(_written_ark(first_url).rstrip("/"), object_answer):
             yield from _unvisited_resolver_requests(object_answer, fallbacks)
         return
@@ -225,7 +225,7 @@ def label_authority(first_url: str, answer: AnswerFacts | None) -> str:
 
     This is the resolver, or the host to which the resolver passes the ARK on unchanged, by the *answer* for the object.
     """
-    if answer is None or answer.is_resolvers_own or not _was_received(_written_ark(first_url).rstrip("/"), answer):
+    if answer is None or answer.is_from_resolver or not _was_received(_written_ark(first_url).rstrip("/"), answer):
         return resolver_or_host(first_url)
     return resolver_or_host(answer.final_url)
 
@@ -236,7 +236,7 @@ def _was_received(part: str, answer: AnswerFacts) -> bool:
     Most resolvers pass an ARK on unchanged, so that the next host fails on its spelling: n2t.net/ark:/13960/t58d-0dn7n
     leads to archive.org/ark:/13960/t58d-0dn7n, which knows t58d0dn7n.
     """
-    return answer.is_resolvers_own or (bool(part) and part in unquote(answer.final_url))
+    return answer.is_from_resolver or (bool(part) and part in unquote(answer.final_url))
 
 
 def _useful_inflections(answers: AnswersByQuestion, context: AskingContext) -> Iterator[Question]:

@@ -268,7 +268,7 @@ class OpenTarget:
     def _refusal(self) -> AnswerFacts | None:
         """The error answer that may explain a withdrawal, or None. A control shows if other names get it too."""
         answer = self.answers[Question.OBJECT]
-        is_gone = answer.is_answered and answer.status == 404 and ObjectFacts(answer).claim is not None
+        is_gone = answer.is_answered and answer.status == 404 and ObjectFacts(answer).claimed_withdrawal is not None
         return answer if is_gone or answer.may_be_explained else None
 
     def _reply_to(self, control: AnswerFacts) -> ControlContrast:
@@ -277,7 +277,7 @@ class OpenTarget:
         is_asked = not self._questions_sent.isdisjoint((Question.CONTROL_OTHER, Question.CONTROL_EVERY_PART))
         if reached is None or control.text is None or is_asked:
             return ControlContrast.NOTHING
-        return ObjectFacts(reached, control).reply
+        return ObjectFacts(reached, control).control_contrast
 
     def _ask_landing_control(self, answer: AnswerFacts) -> Steps:
         """Ask for a name that can't exist at the landing host of an *answer*, and for a second if the first may mislead.

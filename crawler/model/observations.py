@@ -281,7 +281,7 @@ class PageFacts:
     kernel_values: Mapping[str, str] = field(default_factory=dict)
     """Values under labels of the page such as "Author", by kernel element (``who``, ``what`` …) or ``commitment``."""
 
-    def places_of(self, ark: str) -> tuple[str, ...]:
+    def locations_of(self, ark: str) -> tuple[str, ...]:
         """Return the second values of `arks` for *ark*, a normal form: where the page names it, or nothing."""
         return tuple(where for named_ark, where in self.arks if named_ark == ark)
 

@@ -328,7 +328,7 @@ class DocumentTables(Database):
             dead_keys = set[bytes]().union(*_dead_sources(connection, run_id).values())
         return self.counts(run_id)["read"] > len(dead_keys)
 
-    def places_of(self, pairs: Sequence[tuple[str, str]]) -> dict[tuple[str, str], list[tuple[str, int | None]]]:
+    def locations_of(self, pairs: Sequence[tuple[str, str]]) -> dict[tuple[str, str], list[tuple[str, int | None]]]:
         """Return the citing documents of *pairs* of ARK and request URL, from the last run that read documents.
 
         Each citation is a document's URL with the page number, or None. A pair without citations has an empty list.

@@ -49,7 +49,7 @@ WORTH: Mapping[tuple[ControlContrast, Signs, bool], ObjectOutcome] = {
 
 def worth(facts: ObjectFacts) -> ObjectOutcome:
     """Return the outcome that `WORTH` gives to a successful answer."""
-    return WORTH[facts.case]
+    return WORTH[facts.worth_key]
 
 
 ObjectRule = VerdictRule[ObjectFacts, ObjectOutcome]
@@ -82,7 +82,7 @@ def _resolution_rules(
     """Return two rules for a success that counts: `related` if the chain has a 303, or else `resolved`."""
     yield _success(
         f"{when}; the chain has a 303",
-        lambda facts: facts.answer.is_related and holds(facts),
+        lambda facts: facts.answer.has_see_other and holds(facts),
         ObjectOutcome.RELATED,
         lambda facts: (
             *sentences(evidence(facts)),
@@ -99,13 +99,13 @@ def _resolution_rules(
 def _grounds(facts: ObjectFacts) -> tuple[str, ...]:
     """Return the sentences about control and page that weigh a success, and its signs of absence."""
     grounds = []
-    reply, control = facts.reply, facts.control
+    reply, control = facts.control_contrast, facts.control
     if reply is ControlContrast.THE_SAME and control is not None:
         grounds.append(f"a name that can't exist gets the same page ({control.asked_url})")
         if worth(facts) is _UNDETERMINED:
             grounds.append("so this answer proves nothing")
-    if facts.unechoed_own_places:
-        grounds.append(f"the page names this ARK ({', '.join(facts.unechoed_own_places[:3])})")
+    if facts.unechoed_own_locations:
+        grounds.append(f"the page names this ARK ({', '.join(facts.unechoed_own_locations[:3])})")
     if facts.is_refused_for_control and control is not None:
         grounds.append(f"a name that can't exist is answered {control.status}")
     if reply is ControlContrast.ANOTHER:
@@ -123,9 +123,11 @@ def _grounds(facts: ObjectFacts) -> tuple[str, ...]:
     return (*grounds, *facts.signs)
 
 
-def _wall_evidence(facts: ObjectFacts) -> str:
+def _general_answer_evidence(facts: ObjectFacts) -> str:
     """Return the sentence that the control, requested again, also gets the answer that several objects share."""
-    reply = "gets this answer too" if facts.wall and facts.wall.is_success else "gets no usable answer"
+    reply = (
+        "gets this answer too" if facts.general_answer and facts.general_answer.is_success else "gets no usable answer"
+    )
     return f"a name that can't exist, requested again during the run, {reply}, so the answer proves nothing about the object"
 
 
@@ -246,9 +248,9 @@ _SPECIAL_PAGE_RULES = (
     ),
     _success(
         "other objects of the run got this answer, and the control, requested again, gets it too or no usable answer",
-        lambda facts: facts.wall is not None and facts.answer.temporary_fault is None,
+        lambda facts: facts.general_answer is not None and facts.answer.temporary_fault is None,
         ObjectOutcome.BLOCKED,
-        _wall_evidence,
+        _general_answer_evidence,
     ),
     *_resolution_rules(
         "the answer is a log-in page, and the control gets no success",
@@ -267,13 +269,13 @@ _SPECIAL_PAGE_RULES = (
     ),
     _success(
         "any name gets a page that is not shown in our region",
-        lambda facts: facts.reply is ControlContrast.THE_SAME and facts.answer.words.is_closed_in_region,
+        lambda facts: facts.control_contrast is ControlContrast.THE_SAME and facts.answer.words.is_closed_in_region,
         ObjectOutcome.BLOCKED,
         lambda facts: "the page says that it is not shown in our region, and a name that can't exist gets it too",
     ),
     _success(
         "the page reports that the object, not a part of it, was withdrawn; the control gets another reply",
-        lambda facts: facts.reply not in _REPLIES_FOR_ANY_NAME and facts.withdrawal is not None,
+        lambda facts: facts.control_contrast not in _REPLIES_FOR_ANY_NAME and facts.withdrawal is not None,
         ObjectOutcome.EXPLAINED,
         lambda facts: f"the page explains that the object was withdrawn: {facts.withdrawal!r}",
         "2023, 5.1",
@@ -282,7 +284,7 @@ _SPECIAL_PAGE_RULES = (
         "the page is a tombstone by its address or title, is not shown in our region, or has only a message why this object "
         "is not available; the control gets another reply",
         lambda facts: (
-            facts.reply not in _REPLIES_FOR_ANY_NAME
+            facts.control_contrast not in _REPLIES_FOR_ANY_NAME
             and (facts.tombstone or facts.regional or facts.reason_in_message) is not None
         ),
         ObjectOutcome.EXPLAINED,
@@ -328,7 +330,7 @@ _DOUBTFUL_PAGE_RULES = (
     ),
     _success(
         "the answer of this host for missing names is unknown, and its page may be the same for any request",
-        lambda facts: facts.answer.is_page_of_host and facts.is_page_of_unknown_host,
+        lambda facts: facts.answer.is_generic_page and facts.is_page_of_unknown_host,
         ObjectOutcome.UNDETERMINED,
         lambda facts: [*_grounds(facts), "this host's answer for missing objects is unknown"],
     ),
@@ -413,7 +415,7 @@ _REFUSAL_RULES = (
         "the last status is 404 or 410, and the page has a record of this ARK",
         lambda facts: facts.answer.status in (404, 410) and facts.answer.describes_itself,
         ObjectOutcome.UNDETERMINED,
-        lambda facts: f"but the page describes the object, by {facts.answer.subject.names_this}",
+        lambda facts: f"but the page describes the object, by {facts.answer.subject.named_in}",
     ),
     _refusal(
         "the last status is 404, and only scripts can fill the page",
@@ -470,7 +472,7 @@ def is_app_shell(facts: ObjectFacts) -> bool:
     answer = facts.answer
     is_html = answer.body_complete and "html" in (answer.media_type or "")
     runs_scripts = answer.is_success and is_html and answer.facts.runs_scripts
-    if not runs_scripts or facts.control is None or facts.reply not in _REPLIES_WITHOUT_CONTRAST:
+    if not runs_scripts or facts.control is None or facts.control_contrast not in _REPLIES_WITHOUT_CONTRAST:
         return False
     return OBJECT_RULES.judge(facts).outcome in _PROVISIONAL_OUTCOMES
 

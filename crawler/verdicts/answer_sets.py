@@ -121,10 +121,10 @@ class AnswerSets:
         )
         if control is None or every_part_control is None:
             return control or every_part_control
-        is_needed = ObjectFacts(answer, control).reply is ControlContrast.THE_SAME
+        is_needed = ObjectFacts(answer, control).control_contrast is ControlContrast.THE_SAME
         return (
             every_part_control
-            if is_needed and ObjectFacts(answer, every_part_control).reply is not ControlContrast.NOTHING
+            if is_needed and ObjectFacts(answer, every_part_control).control_contrast is not ControlContrast.NOTHING
             else control
         )
 

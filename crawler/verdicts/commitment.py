@@ -15,8 +15,8 @@ from crawler.answers.claims import (
     is_placeholder,
     is_uninformative,
     level_of,
+    placeholder_in,
     policy_link,
-    template_in,
 )
 from crawler.answers.erc import CODES_OF_NO_VALUE, missing_code, parse_dates
 from crawler.answers.facts import AnswerFacts, AnswersByQuestion
@@ -51,7 +51,7 @@ class CommitmentFacts:
         return tuple(
             question
             for question in self.requested_inflections
-            if question in self.describing_inflections or self.answers[question].states_alone
+            if question in self.describing_inflections or self.answers[question].is_only_statement
         )
 
     @cached_property
@@ -79,7 +79,7 @@ class CommitmentFacts:
     def template(self) -> str | None:
         """The guarantor or address of the commitment that is a placeholder of a template, or None."""
         # A real site at an example host may use its own name.
-        return template_in(self.statement, self.answers[self.stating_inflection or Question.INFO].final_url)
+        return placeholder_in(self.statement, self.answers[self.stating_inflection or Question.INFO].final_url)
 
     @cached_property
     def conclusive_inflections(self) -> tuple[Question, ...]:
@@ -93,8 +93,8 @@ class CommitmentFacts:
         if question is None:
             return None
         answer = self.answers[question]
-        if answer.subject.names_other:
-            other_ark = answer.subject.names_other
+        if answer.subject.other_ark:
+            other_ark = answer.subject.other_ark
             return f"the record, and any commitment in it, is about another ARK: {other_ark}"
         if answer.subject.names_base:
             return f"the commitment is for {answer.ark.base}, not for this part of it"

@@ -44,12 +44,12 @@ class ControlFacts:
     @property
     def covers_landing(self) -> bool:
         """True if the resolver's control was answered by the host that answered for the object, or with a success."""
-        return self.resolvers.reply not in (ControlContrast.REFUSED_BEFORE, ControlContrast.NOTHING)
+        return self.resolvers.control_contrast not in (ControlContrast.REFUSED_BEFORE, ControlContrast.NOTHING)
 
     @property
     def is_refused_there(self) -> bool:
         """True if the landing host answers its control with an error status."""
-        return self.at_landing.reply is ControlContrast.REFUSED_THERE
+        return self.at_landing.control_contrast is ControlContrast.REFUSED_THERE
 
     @property
     def leads_to_log_in(self) -> bool:
@@ -75,7 +75,7 @@ class ControlFacts:
     def belongs_to_object(self) -> bool:
         """True if the page has no sign of absence, and describes an object or is named by the control's page."""
         answer = self.answer
-        is_own = answer.is_record or answer.tells_of_object or self.landing.places_of(answer.ark)
+        is_own = answer.is_record or answer.describes_object or self.landing.locations_of(answer.ark)
         return bool(is_own) and not self.resolvers.signs
 
 
@@ -112,7 +112,7 @@ CONTROL_RULES: RuleTable[ControlFacts, CountedControl] = RuleTable(
                 ),
                 _row(
                     "the answer is no success, or the control there gets another page",
-                    lambda facts: not facts.answer.is_success or facts.at_landing.reply in _SUCCESS_THERE,
+                    lambda facts: not facts.answer.is_success or facts.at_landing.control_contrast in _SUCCESS_THERE,
                     CountedControl.LANDING,
                 ),
                 _row(
@@ -123,7 +123,7 @@ CONTROL_RULES: RuleTable[ControlFacts, CountedControl] = RuleTable(
                 _row("the control there is refused", lambda facts: facts.is_refused_there, CountedControl.LANDING),
                 _row(
                     "the control there gets no answer",
-                    lambda facts: facts.at_landing.reply is ControlContrast.NOTHING,
+                    lambda facts: facts.at_landing.control_contrast is ControlContrast.NOTHING,
                     CountedControl.RESOLVERS,
                 ),
                 _row(

@@ -11,7 +11,7 @@ from crawler.answers.answer import is_textual
 from crawler.answers.erc import parse_dates
 from crawler.answers.facts import AnswerFacts, AnswersByQuestion
 from crawler.answers.metadata_facts import MetadataFacts, redirect_target
-from crawler.answers.object_facts import wall_before
+from crawler.answers.object_facts import equal_control
 from crawler.model.observations import (
     ACCESS,
     DESCRIBED,
@@ -37,7 +37,7 @@ def _status_evidence(facts: MetadataFacts) -> str:
 
 
 def _namespace_note(facts: MetadataFacts) -> str:
-    namespace = facts.answer.subject.names_namespace
+    namespace = facts.answer.subject.namespace
     return f" ({namespace})" if namespace else ""
 
 
@@ -67,8 +67,8 @@ def _title_fault_evidence(facts: MetadataFacts) -> str:
 def _evidence_of_another(facts: MetadataFacts) -> Iterator[str]:
     """Yield sentences why an answer is not about the object."""
     yield f"{facts.inflection} returned {_media_type(facts.answer)} that is not about the object"
-    if facts.answer.subject.names_other:
-        yield f"the record names another ARK: {facts.answer.subject.names_other}"
+    if facts.answer.subject.other_ark:
+        yield f"the record names another ARK: {facts.answer.subject.other_ark}"
         return
     if "where" in facts.answers:
         yield f"the record's where is {facts.answers['where']!r}"
@@ -91,10 +91,10 @@ def _subject_evidence(facts: MetadataFacts) -> str:
     A record without an ARK is accepted (draft-kunze-ark-38, 5.2).
     """
     subject = facts.answer.subject
-    if subject.names_this:
-        return f"the record names this ARK, by {subject.names_this}"
-    if subject.names_other:
-        return f"the record names another ARK: {subject.names_other}"
+    if subject.named_in:
+        return f"the record names this ARK, by {subject.named_in}"
+    if subject.other_ark:
+        return f"the record names another ARK: {subject.other_ark}"
     if subject.names_base:
         return "the record names the ARK of the whole, not of this part"
     if facts.has_objects_title:
@@ -188,7 +188,7 @@ METADATA_RULES: RuleTable[MetadataFacts, MetadataOutcome] = RuleTable(
                 ),
                 VerdictRule(
                     "the control without an inflection, requested again, gets this page and did not before",
-                    lambda facts: wall_before(facts.answer, facts.changed_controls) is not None,
+                    lambda facts: equal_control(facts.answer, facts.changed_controls) is not None,
                     MetadataOutcome.BLOCKED,
                     lambda facts: (
                         f"{facts.inflection} returned a page that a name that can't exist got too, when requested again"
@@ -230,7 +230,7 @@ METADATA_RULES: RuleTable[MetadataFacts, MetadataOutcome] = RuleTable(
             (
                 VerdictRule(
                     "the record is about the NAAN or shoulder",
-                    lambda facts: facts.answer.is_registry_entry or facts.answer.subject.names_namespace is not None,
+                    lambda facts: facts.answer.is_registry_entry or facts.answer.subject.namespace is not None,
                     MetadataOutcome.REGISTRY_LEVEL,
                     lambda facts: (
                         f"{facts.inflection} returned a record about the NAAN or shoulder{_namespace_note(facts)}, not the object"
@@ -300,9 +300,7 @@ METADATA_RULES: RuleTable[MetadataFacts, MetadataOutcome] = RuleTable(
                     lambda facts: facts.is_about_another,
                     MetadataOutcome.UNDETERMINED,
                     _evidence_of_another,
-                    lambda facts: (
-                        {"about": facts.answer.subject.names_other} if facts.answer.subject.names_other else {}
-                    ),
+                    lambda facts: {"about": facts.answer.subject.other_ark} if facts.answer.subject.other_ark else {},
                     "2023, 2.5",
                 ),
                 VerdictRule(

@@ -86,9 +86,9 @@ class Form:
         return {Family.WORKS: FormState.LIVES, Family.FAILS: FormState.FAILS}.get(family, FormState.UNKNOWN)
 
     @property
-    def own_places(self) -> frozenset[str]:
+    def own_locations(self) -> frozenset[str]:
         """The parts of the page that name this ARK, such as ``canonical``; perhaps only repetitions of the request."""
-        return frozenset(self.answer.facts.places_of(str(self.ark)) if self.answer is not None else ())
+        return frozenset(self.answer.facts.locations_of(str(self.ark)) if self.answer is not None else ())
 
     @property
     def declares_itself(self) -> bool:
@@ -151,7 +151,7 @@ def arbitrate(forms: Sequence[Form]) -> SettledReading:
     for form in longer:
         assert form.answer is not None
         assert chosen.answer is not None
-        is_like_it = form.extends(chosen) and form.own_places <= chosen.own_places
+        is_like_it = form.extends(chosen) and form.own_locations <= chosen.own_locations
         if is_like_it and same_answer(form.answer, chosen.answer):
             evidence.append(f"{form} gets the answer of {chosen}: the resolver ignores the extra characters")
             equal_forms.append(form)

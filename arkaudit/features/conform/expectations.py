@@ -125,7 +125,7 @@ def _no_answer(answer: AnswerFacts) -> Finding | None:
     """Return the finding for a missing answer, or for an answer that refuses programs; None for other answers."""
     if not answer.is_answered and answer.end is not ChainEnd.NON_WEB:
         return Finding(None, _status(answer))
-    if answer.keeps_out:
+    if answer.refuses_access:
         return Finding(None, f"{_status(answer)}, which keeps programs out")
     return None
 
@@ -161,7 +161,7 @@ def expect_no_unknown_naan(answers: Answers) -> Finding:
     answer = answers[Question.OTHER_NAAN]
     if same_answer(answer, answers[Question.OBJECT]):
         return Finding(False, "answered as the ARK under test is")
-    if not answer.is_resolvers_own:
+    if not answer.is_from_resolver:
         return Finding(True, f"passed on to {answer.final_url}")
     return _expect_no_success(Question.OTHER_NAAN)(answers)
 

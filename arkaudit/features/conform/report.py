@@ -48,7 +48,7 @@ class ConformanceReport:
     def no_answer_reason(self) -> str | None:
         """The reason why the resolver answered no request or refused all; None if it answered any."""
         answers = [AnswerFacts.from_observation(answer) for result in self.results for answer in result.observations]
-        if not answers or any(answer.is_answered and not answer.keeps_out for answer in answers):
+        if not answers or any(answer.is_answered and not answer.refuses_access for answer in answers):
             return None
         refusal = next((answer for answer in answers if answer.is_answered), None)
         if refusal is not None:

@@ -245,7 +245,7 @@ def _is_comparable(answer: Observation) -> bool:
     """Return True if an answer can be compared: the resolver neither failed nor refused access."""
     facts = AnswerFacts.from_observation(answer)
     has_answer = facts.is_answered or answer.end is ChainEnd.NON_WEB
-    return has_answer and not facts.is_failing and not facts.keeps_out
+    return has_answer and not facts.is_failing and not facts.refuses_access
 
 
 def _status_words(answer: Observation | None) -> str:

@@ -68,7 +68,7 @@ def _macros() -> Any:
         pages=(Question.WELL_KNOWN, Question.POLICY_LINK),
         redirects=REDIRECTS,
         successes=SUCCESSES,
-        asks_for_a_right=lambda observation: AnswerFacts.from_observation(observation).asks_for_a_right,
+        requires_permission=lambda observation: AnswerFacts.from_observation(observation).requires_permission,
         count_noun=count_noun,
         host_of=authority_of,
         resolver_path=resolver_path,

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pytest
 
 from crawler.answers.answer import Answer, read_answer
-from crawler.answers.answer_reading import MOST_OVERRUNS, AnswerReader, ReadingStopped, Unread
+from crawler.answers.answer_reading import MOST_OVERRUNS, AnswerReader, ReadingStopped, UnreadBody
 from extractors.model.ark import Ark
 from extractors.model.budget import OverBudget, cpu_limit
 
@@ -15,7 +15,7 @@ ARK = Ark.parse("ark:98765/x12")
 ERC = b"erc:\nwho: Rossi, Ada\nwhat: A map\nwhen: 1784\nwhere: ark:98765/x12\n"
 
 
-def burn_or_read(bodies: Sequence[Unread]) -> list[Answer]:
+def burn_or_read(bodies: Sequence[UnreadBody]) -> list[Answer]:
     """Take all time, take all memory or kill the process if the body says so; else read it."""
     for body, _, _ in bodies:
         while body == b"time":

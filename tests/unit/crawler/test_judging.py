@@ -145,7 +145,7 @@ def test_store_and_facts_agree_on_which_pages_describe_an_object() -> None:
             store.record(run, [answer])
             pages = store.reached_pages(run).values()
             assert [page.describes for page in pages] == [
-                answer.is_record or answer.tells_of_object
+                answer.is_record or answer.describes_object
             ] * answer.is_success
             described |= {page.describes for page in pages}
     assert described == {True, False}

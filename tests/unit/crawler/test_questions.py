@@ -133,8 +133,8 @@ def test_questions_end_and_are_never_repeated(told: dict[str, str | int]) -> Non
 
 
 def test_a_redirect_to_its_own_https_is_still_the_resolver() -> None:
-    assert answer(404, at="http://www.written.example/ark:/12x45/x5").is_resolvers_own
-    assert not answer(404, at="https://landing.example/x5").is_resolvers_own
+    assert answer(404, at="http://www.written.example/ark:/12x45/x5").is_from_resolver
+    assert not answer(404, at="https://landing.example/x5").is_from_resolver
 
 
 def test_hosts_differ_by_name_and_addresses_by_port() -> None:
