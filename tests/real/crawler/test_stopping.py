@@ -241,8 +241,11 @@ def test_requests_of_killed_processes_and_for_rules_are_counted(tmp_path: Path) 
 
 
 def cpu_s(pid: int) -> float:
-    """Return the CPU time of a process and of its descendants."""
-    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    """Return the CPU time of a process and of its descendants; 0 if it has ended."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return 0.0
     return sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK") + sum(map(cpu_s, children_of(pid)))
 
 
