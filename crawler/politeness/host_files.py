@@ -99,6 +99,8 @@ class HostFiles:
         self._is_open = False
         self._name = secrets.token_hex(4)
         """The identifier of this audit in the files."""
+        self._locked_since: dict[str, float] = {}
+        """The time when this audit first found a host's file locked, by host; without hosts whose lock it got since."""
 
     def claim(self, host: str, gap_s: float, *, is_alone: bool) -> HostLease | HostWait:
         """Return a lease for *host*, or the wait before the next try.
@@ -109,24 +111,22 @@ class HostFiles:
         descriptor = self._open_file(host)
         claim: HostLease | HostWait | None = None
         try:
-            claim = self._try_claim(descriptor, gap_s, is_alone=is_alone)
+            claim = self._try_claim(host, descriptor, gap_s, is_alone=is_alone)
         finally:
             if not isinstance(claim, HostLease) or not claim.is_alone:
                 os.close(descriptor)
         return claim
 
-    def _try_claim(self, descriptor: int, gap_s: float, *, is_alone: bool) -> HostLease | HostWait:
-        """Claim the turn at a host for one request, or return the time to wait for it.
+    def _try_claim(self, host: str, descriptor: int, gap_s: float, *, is_alone: bool) -> HostLease | HostWait:
+        """Claim the turn at *host* for one request, or return the time to wait for it.
 
         *descriptor* is the open file of the host, *gap_s* the interval in seconds. With *is_alone*, the claim lasts
         until the lease is released.
         """
         now = self._wall()
         if not lock_descriptor(descriptor, blocking=False):
-            taken_s = now - _read_state(descriptor, now).started_at
-            if taken_s > LONGEST_REQUEST_S:  # the other audit is suspended
-                return HostLease(None, self._wall, now, self._name)
-            return self._wait(descriptor, now, min(max(taken_s / 4, POLL_S), LONGEST_POLL_S))
+            return self._claim_locked(host, descriptor, now)
+        self._locked_since.pop(host, None)
         if os.fstat(descriptor).st_nlink == 0:  # removed after it was opened and before it was locked
             return HostWait(0.0)
         stored_state = _read_state(descriptor, now)
@@ -143,6 +143,19 @@ class HostFiles:
             return HostWait(POLL_S)
         _write_state(descriptor, SharedHostState(now, now, self._name))
         return HostLease(descriptor if is_alone else None, self._wall, now, self._name)
+
+    def _claim_locked(self, host: str, descriptor: int, now: float) -> HostLease | HostWait:
+        """Return the wait for *host*, whose file another audit has locked; a lease if that audit is suspended.
+
+        The other audit writes its state after it got the lock. Until then the file is empty, or has an older state.
+        """
+        locked_since = self._locked_since.setdefault(host, now)
+        if os.fstat(descriptor).st_size == 0:
+            return HostWait(POLL_S)
+        started_at = _read_state(descriptor, now).started_at
+        if now - max(started_at, locked_since) >= LONGEST_REQUEST_S:
+            return HostLease(None, self._wall, now, self._name)
+        return self._wait(descriptor, now, min(max((now - started_at) / 4, POLL_S), LONGEST_POLL_S))
 
     def _wait(self, descriptor: int, now: float, seconds: float, *, is_host_pause: bool = False) -> HostWait:
         """Record in the open file *descriptor* that this audit is next after *seconds*, and return that wait."""

@@ -11,6 +11,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from filelock import lock_descriptor
 
 from crawler.model.observations import ChainEnd
 from crawler.model.resolving import Patience
@@ -407,6 +408,24 @@ def test_an_audit_that_is_suspended_while_it_asks_is_not_waited_for_all_day(tmp_
     clock.now += LONGEST_REQUEST_S
     held_lease(files).release(0.0)
     suspended.release(0.0)
+
+
+@pytest.mark.parametrize("was_asked_before", [False, True])
+def test_audit_waits_for_one_that_locked_the_file_a_moment_ago(was_asked_before: bool, tmp_path: Path) -> None:
+    """The other audit has not yet written its state: the file is new, or has that of the day before."""
+    clock = Clock()
+    files = HostFiles(tmp_path, wall=clock)
+    path = files.path("http://r.example")
+    path.touch()
+    if was_asked_before:
+        held_lease(files).release(0.0)
+    clock.now += 86_400
+    with path.open("r+b") as locked_file:
+        assert lock_descriptor(locked_file.fileno(), blocking=False)
+        for _ in range(3):
+            assert wait(files) < 1.0
+            clock.now += 1.0
+    held_lease(files).release(0.0)
 
 
 def test_files_of_unused_hosts_are_removed(tmp_path: Path) -> None:
