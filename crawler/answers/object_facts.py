@@ -13,7 +13,7 @@ from functools import cached_property
 
 from crawler.answers.answer import are_incomparable
 from crawler.answers.claims import identifies_itself_in
-from crawler.answers.facts import DESCRIBING, AnswerFacts, AnswersByQuestion
+from crawler.answers.facts import DESCRIBING, UNKNOWN_STATUSES, AnswerFacts, AnswersByQuestion
 from crawler.answers.likeness import (
     differs_at_random,
     has_nothing_of_its_own,
@@ -145,6 +145,25 @@ class ObjectFacts:
             (page.text or "").replace(last_part(page.asked_url), "") for page in (self.answer, refusal)
         )
         return own_text == refusal_text and self.answer.words.says_other(own_text)
+
+    @property
+    def has_body_for_missing_names(self) -> bool:
+        """True if a page of text alone has the body of the page that refuses a name that can't exist; titles may differ."""
+        control = self.control
+        if control is None or not self._is_text_beside_refusal:
+            return False
+        body, control_body = (
+            page.words.body.replace(last_part(page.asked_url), "").strip() for page in (self.answer, control)
+        )
+        return body == control_body and self.answer.words.says_other(body)
+
+    @property
+    def _is_text_beside_refusal(self) -> bool:
+        """True if the page is text alone, without a description, and the host does not know a name that can't exist."""
+        page, control = self.answer.facts, self.control
+        is_text = page.is_only_text and not page.runs_scripts and not page.asks_password and not self.answer.is_record
+        is_undescribed = not page.kernel_values and not self.declares_itself
+        return control is not None and control.status in UNKNOWN_STATUSES and is_text and is_undescribed
 
     def _reaches(self, control: AnswerFacts) -> bool:
         """Return True if the *control* got its answer where the object did, not from a resolver before it.
@@ -302,6 +321,12 @@ class ObjectFacts:
     def signs(self) -> tuple[str, ...]:
         """The signs, in words, that the answer is an error page."""
         signs, words = self.answer.signs_of_absence, self.answer.words
+        if (
+            self.control_contrast is ControlContrast.THE_SAME
+            and self._is_text_beside_refusal
+            and self.control is not None
+        ):
+            return (*signs, f"that name gets it with the status {self.control.status}")
         if not signs or self.answer.own_locations or self.control_contrast is not ControlContrast.REFUSED_BEFORE:
             return signs
         if not words.is_all_absence or words.says_more(words.body):
@@ -364,7 +389,8 @@ class ObjectFacts:
         if is_idle and words.unused_host:
             return words.unused_host
         is_compared = self.control_contrast in (ControlContrast.REFUSED_THERE, ControlContrast.ANOTHER)
-        may_be_title = words.is_titled_by_word and is_compared and words.says_more(self.own_words)
+        without_name = self.own_words.replace(self.answer.ark.name, " ")
+        may_be_title = words.is_titled_by_word and is_compared and words.says_more(without_name)
         if words.is_titled_absent and not may_be_title:
             return words.not_found_in_title
         return words.first_absence(self.own_words, self.answer.ark.name, self._control_words)

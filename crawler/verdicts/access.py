@@ -305,6 +305,13 @@ _SPECIAL_PAGE_RULES = (
 #: Pages that nothing identifies as the object's, although the reply to the control lets them count.
 _DOUBTFUL_PAGE_RULES = (
     _success(
+        "the page is text alone, without a description, and a name that can't exist is refused with the same text under "
+        "another title",
+        lambda facts: facts.has_body_for_missing_names,
+        ObjectOutcome.UNDETERMINED,
+        lambda facts: [*_grounds(facts), "except for the title, that name gets the same text"],
+    ),
+    _success(
         "title or heading report a withdrawal, and the page describes no object",
         lambda facts: facts.withdrawal_in_heading is not None,
         ObjectOutcome.UNDETERMINED,
