@@ -21,9 +21,9 @@ class Cause(StrEnum):
     """The cause of an ARK's failure, as far as one run shows."""
 
     LABEL_FORM = "label-form"
-    """The resolver accepts only one form of the label, although both are equivalent (draft-kunze-ark-38, 3.2)."""
+    """A host accepts only one form of the label, although both are equivalent (draft-kunze-ark-38, 3.2)."""
     HYPHENS = "hyphens"
-    """The resolver treats hyphens as part of the name, although they are insignificant (draft-kunze-ark-38, 3.2)."""
+    """A host treats hyphens as part of the name, although they are insignificant (draft-kunze-ark-38, 3.2)."""
     MOVED_RESOLVER = "moved-resolver"
     """The cited resolver fails, and another one works."""
     MISTYPED = "mistyped"
@@ -109,6 +109,8 @@ def grade(fault: Fault, *, citations: int, arks: int, confirmed: int, days: floa
 _CAUSE_WORDS = VOCABULARY["cause"]
 #: The party to contact first.
 FAULT_OF = {cause: Fault(_CAUSE_WORDS[cause]["fault"]) for cause in Cause}
+#: Causes at the host that gave the last answer, which need not be the cited resolver.
+_CAUSES_AT_LAST_HOST = (Cause.DEAD_HOST, Cause.LOOP, Cause.LABEL_FORM, Cause.HYPHENS)
 ADVICE = {cause: _CAUSE_WORDS[cause]["advice"] for cause in Cause}
 
 #: The cause that follows if the object was reached in another way than as written.
@@ -203,7 +205,7 @@ def diagnose(failure: Failure) -> Diagnosis:
     cause = _cause(failure)
     fault = FAULT_OF[cause]
     first_host, last_host = authority_of(failure.request_url), authority_of(failure.last_url)
-    if cause in (Cause.DEAD_HOST, Cause.LOOP) and last_host != first_host:
+    if cause in _CAUSES_AT_LAST_HOST and last_host != first_host:
         fault = Fault.LANDING_HOST
     is_at_last_host = fault is Fault.LANDING_HOST or cause in (Cause.UNREACHABLE_HOST, Cause.PASSING)
     url = failure.last_url if is_at_last_host else failure.request_url
