@@ -271,7 +271,7 @@ class PartReader(Generic[S]):
             yield _merged_results(inline_results, future.result() if future is not None else [])
 
     def failed_result(self, member: ArchiveMember, failure: WorkerError) -> S:
-        """Return the result for *member*, whose process ended; a finding of its extraction describes *failure*."""
+        """Return the result for *member* after its process crashed: an extraction without ARKs, and a finding about *failure*."""
         return self._make(member, extraction_of_member(failed_extraction(failure, member.media_type), member))
 
     def _inline_result(self, part: Any) -> S | None:

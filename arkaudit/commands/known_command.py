@@ -83,7 +83,7 @@ def known_add(
 @_LIST
 @store_option
 def known_check(known_file: Path, store_file: Path) -> None:
-    """Print the rows that are over, match no problem in the current state of the store, or match one that got worse.
+    """Print the rows of the list that have expired, match no problem in the store, or match a problem that got worse.
 
     Exits with 1 if there is such a row.
     """

@@ -516,7 +516,10 @@ def _unfold(label: str, parts: Sequence[str], nesting: int) -> Iterator[tuple[st
 
 
 def _block(lines: Sequence[str], nesting: int) -> list[tuple[str, str]]:
-    """Return the elements in indented *lines*; none if no label is that of an element, because a value may contain a colon."""
+    """Return the labels and values in indented *lines*, the block of one element.
+
+    Empty if no label is that of a known element: the lines are then a text with colons.
+    """
     if not lines or not _LABEL.match(lines[0].strip()):
         return []
     indent_chars = len(lines[0]) - len(lines[0].lstrip())

@@ -264,7 +264,10 @@ class AnswerFacts(Observation):
 
     @property
     def leads_back(self) -> bool:
-        """True if redirects led to a page that is to lead back to the address before it, and reports no absence."""
+        """True if redirects end at a detour, such as a cookie check, whose address names the address to return to.
+
+        A page that reports an absence is no detour.
+        """
         return self.is_redirected and leads_back([hop.url for hop in self.hops]) and not self.signs_of_absence
 
     @cached_property

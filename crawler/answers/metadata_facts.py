@@ -101,7 +101,7 @@ class MetadataFacts:
         return not self.is_erc or "html" in (answer.media_type or "") or bool(answer.title)
 
     @cached_property
-    def answers_no_more(self) -> bool:
+    def adds_nothing_to_object(self) -> bool:
         """True if a page with the object's title answers no question that the object's page does not.
 
         A page that answers no question at all must also have the object's URL: it is that page with other news.

@@ -193,7 +193,7 @@ class PageWords:
 
     @cached_property
     def is_absence_repeated(self) -> bool:
-        """True if the opening reports an absence in addition to repeating the title."""
+        """True if the opening reports an absence also where it does not repeat the title."""
         rest = plain(self.opening).replace(plain(self.title_parts[0]), " ")
         return says_not_found(rest) is not None
 

@@ -250,7 +250,7 @@ class ObjectFacts:
 
     @property
     def reason_in_message(self) -> str | None:
-        """The words in `only_message` for the reason why "this" object is withdrawn or restricted, or None."""
+        """The part of `only_message` that says why the object is withdrawn or restricted, or None."""
         if self.only_message is None or not self._speaks_of_object:
             return None
         return self.answer.words.reason_of_refusal(self._control_words)

@@ -234,7 +234,10 @@ class Standards(_Section):
         return re.compile(rf"(?:(?:{'|'.join(self.body)})[/ -]?){{1,4}}[A-Z]{{0,2}}[ -]?\d")
 
     def is_withdrawn(self, words: str, titles: Iterable[str]) -> bool:
-        """Return True if *words* do not speak of a record, and one of *titles* begins with the number of a standard."""
+        """Return True if *words* say that a standard, such as "ISO 8601:2004", is withdrawn, and not its record in a catalogue.
+
+        One of *titles* begins with the number of a standard.
+        """
         return not self.record.is_in_plain(words) and any(map(self.number.match, titles))
 
 

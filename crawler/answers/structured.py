@@ -120,9 +120,10 @@ class _PlainLoader(yaml.BaseLoader):
 
 
 def metadata_record_in(value: Any, kind: str) -> Record | None:
-    """Return the record in *value*, a parsed structure, or None; *kind* is the segment for a description, as ``json``.
+    """Return the metadata record in *value*, parsed from JSON, XML or YAML: values by label, by segment; or None.
 
-    Other segments are those of an ERC, ``registry`` and ``error``.
+    A plain description becomes the segment *kind*, such as ``json``. The segments of an ERC keep their names; a registry
+    entry becomes ``registry``, an error message ``error``.
     """
     mapping = value if isinstance(value, Mapping) and _is_description(value) else _best_description(value)
     if mapping is None or (isinstance(value, Mapping) and _is_of_service(value)):
@@ -144,7 +145,7 @@ def metadata_record_in(value: Any, kind: str) -> Record | None:
 
 
 def kernel(values: Mapping[str, str]) -> dict[str, str]:
-    """Return the answers of a record in any vocabulary to the four questions, by the first key of `kernel_keys` in it.
+    """Map a record in any vocabulary to who, what, when and where: the values of the first of `kernel_keys` in it.
 
     >>> kernel({"@id": "ark:12148/x5", "schema:name": "A map", "publisher": "BnF", "author": "Rossi"})
     {'who': 'Rossi', 'what': 'A map', 'where': 'ark:12148/x5'}
@@ -182,7 +183,7 @@ def plain_key(key: Any) -> str:
 
 
 def _is_description(mapping: Mapping[str, Any]) -> bool:
-    """Return True if a mapping is a description by itself, without its nested structures."""
+    """Return True if the values of *mapping*, without nested mappings, describe an object or report an error."""
     is_record = _segments(mapping) or _is_registry_entry(mapping) or _is_error(mapping)
     answers = kernel(_text_values(mapping))
     is_enveloped = "who" not in answers and not set(vocabulary("enveloped")).isdisjoint(map(plain_key, mapping))

@@ -95,7 +95,9 @@ def _withdrawal_in(sentence: str) -> Withdrawal | None:
             quoted_words = plain_sentence[match.start() : match.end() + object_.end()]
             return Withdrawal(quoted_words, names_object=bool(object_["this"]))
         context = words_before[-_BETWEEN_CHARS:] + match[0] + words_after[:40]
-        if patterns.to_a_place.match(bare(folded_sentence[match.end() :])) or patterns.elsewhere.search(context):
+        if patterns.to_a_place.match(bare(folded_sentence[match.end() :])) or patterns.removed_from_place.search(
+            context
+        ):
             continue
         subject = patterns.subject.search(words_before[-_BETWEEN_CHARS - 240 :])
         if subject is None and (words_before.strip(" -|:,") == "" or patterns.status.match(words_before)):
@@ -198,7 +200,7 @@ class _WithdrawalPhrases:
         return self._compile(rf"{object_}{naming}{between}[\s,]*\Z")
 
     @cached_property
-    def elsewhere(self) -> re.Pattern[str]:
+    def removed_from_place(self) -> re.Pattern[str]:
         """The removal from a place in the world, as of an altar from its church."""
         return self._compile(
             r"(?:%(not_wished)s\b(?:%(out_of)s)\s+|(?:%(gone)s)\w{0,3}\s(?:(?:%(out_of_after_verb)s)\b|de l'|dall')\s?)"

@@ -191,7 +191,7 @@ def resolver_of(url: str) -> str:
 
 
 def path_of_resolver(url: str) -> str:
-    """Return the path of the resolver in a URL, or the path of a URL without a label.
+    """Return the path before ``ark:`` in a URL, that of its resolver; the whole path if the URL has no ``ark:``.
 
     >>> path_of_resolver("https://n2t.net/r/ark:/12148/btv1b84"), path_of_resolver("https://library.example/item/7")
     ('/r/', '/item/7')

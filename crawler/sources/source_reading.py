@@ -61,7 +61,7 @@ def read_iiif(data: bytes, *, url: str) -> SourceReading | None:
         absolute_urls(url, (address for member_kind, address in members if member_kind == wanted_kind))
         for wanted_kind in ("Collection", "Manifest")
     )
-    items = [*(manifest_urls | absolute_urls(url, _about(resource)))]
+    items = [*(manifest_urls | absolute_urls(url, _related_ids(resource)))]
     findings = []
     if len(items) > MOST_ITEMS:
         findings.append(Finding("source-limit", f"only the first {MOST_ITEMS} of {len(items)} manifests are asked for"))
@@ -89,7 +89,8 @@ def _listed_members(collection: dict[str, Any]) -> Iterator[tuple[str | None, st
 _KIND_OF_KEY = {"collections": "Collection", "manifests": "Manifest"}
 
 
-def _about(resource: dict[str, Any]) -> Iterator[str]:
+def _related_ids(resource: dict[str, Any]) -> Iterator[str]:
+    """Yield the identifiers of documents about a IIIF *resource* and, in version 2, about its sequences."""
     sequences = [related for related in _as_list(resource.get("sequences")) if isinstance(related, dict)]  # version 2
     for part in (resource, *sequences):
         for key in _ABOUT:
@@ -258,7 +259,10 @@ class SourceReader:
     async def read(
         self, data: bytes, *, url: str, named_kind: SourceKind | None, harvests: bool
     ) -> SourceReading | None:
-        """Return the result of `read_source`, which reads large documents in a process; its crash becomes a finding."""
+        """Return the result of `read_source`, which reads large documents in another process; a finding reports its crash.
+
+        None if *data* is no source. *named_kind* is the kind by which the user named the source, or None.
+        """
         if len(data) <= _INLINE_BYTES:
             return read_source(data, url=url, named_kind=named_kind, harvests=harvests, selection=self.selection)
         if named_kind is None and not may_be_source(data):

@@ -324,9 +324,9 @@ class ArksSpider(AuditSpider):
             yield outcome
 
     def _decide(self, observation: Observation) -> tuple[Observation, list[Outgoing]]:
-        """Return the observation to keep, and the next questions.
+        """Return the observation for the store, and the requests that follow from it.
 
-        If the decision takes too long, the answer counts as not read.
+        If the decision takes too long, the observation is marked as not read.
         """
         try:
             return observation, self._conversation.on_answer(observation)

@@ -424,14 +424,14 @@ def _dead_sources(connection: Connection, run_id: int) -> dict[str, set[bytes]]:
     )
     source_rows = {document_key(row.canonical): row for row in connection.execute(query)}
     parts = {
-        row.url: _dead_parts(connection, run_id, key, source_rows.keys())
+        row.url: _keys_of_dead_source(connection, run_id, key, source_rows.keys())
         for key, row in source_rows.items()
         if row.found_on is None
     }
     return {url: keys for url, keys in parts.items() if keys}
 
 
-def _dead_parts(connection: Connection, run_id: int, seed: bytes, source_keys: Set[bytes]) -> set[bytes]:
+def _keys_of_dead_source(connection: Connection, run_id: int, seed: bytes, source_keys: Set[bytes]) -> set[bytes]:
     """Return the keys of the *seed* and of the sources that it lists, if all documents that they list are unreadable.
 
     *source_keys* are the keys of all sources. Empty if a document was read or an ARK cited, or if no outcome is known.

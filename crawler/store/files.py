@@ -103,7 +103,7 @@ def real_path(path: Path) -> Path:
     return resolved_path
 
 
-def refuse_cut_off(path: Path, name: Path) -> None:
+def raise_if_cut_off(path: Path, name: Path) -> None:
     """Raise `StoreUnopenable`, naming the store *name*, if the file *path* ends within the first page of a database."""
     head = path.read_bytes() if path.stat().st_size < _LEAST_BYTES else b"-"
     if _MAGIC.startswith(head[: len(_MAGIC)]):
@@ -251,7 +251,7 @@ def refuse_foreign(path: Path) -> None:
         return
     if path.stat().st_size == 0:
         return
-    refuse_cut_off(path, path)
+    raise_if_cut_off(path, path)
     try:
         with _uri_without_changes(path) as uri, closing(sqlite3.connect(uri, uri=True)) as connection:
             distrust(connection)

@@ -83,7 +83,7 @@ class CommitmentFacts:
 
     @cached_property
     def conclusive_inflections(self) -> tuple[Question, ...]:
-        """The genuine inflections except ``?``: their answers can show that there is no commitment."""
+        """The inflections whose answers can show that there is no commitment; ``?`` requests only brief metadata."""
         return tuple(question for question in self.genuine_inflections if question in _CONCLUSIVE)
 
     @cached_property

@@ -53,7 +53,7 @@ class ControlFacts:
 
     @property
     def leads_to_log_in(self) -> bool:
-        """True if the last redirect leads to a log-in page, from the host of the first request."""
+        """True if the host of the first request sends the last redirect, and it leads to a log-in page."""
         hops = self.answer.hops
         return is_log_in(self.answer.final_url) and same_host(hops[0].url, hops[-2].url)
 

@@ -342,7 +342,7 @@ METADATA_RULES: RuleTable[MetadataFacts, MetadataOutcome] = RuleTable(
                 ),
                 VerdictRule(
                     "the page has the object's title, and no more elements than the object's page",
-                    lambda facts: facts.answers_no_more,
+                    lambda facts: facts.adds_nothing_to_object,
                     MetadataOutcome.QUERY_IGNORED,
                     lambda facts: f"{facts.inflection} returned a page with the same elements as the object's own page",
                 ),

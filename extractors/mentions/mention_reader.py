@@ -134,12 +134,12 @@ class MentionReader:
 
     @property
     def reached_end(self) -> bool:
-        """True if the repaired text ended before the ARK, so that a longer piece of the block is needed."""
+        """True if the text ended before the ARK did, so that the ARK must be read again in a longer piece of the block."""
         return self._is_at_end or self._gaps.reached_end
 
     def read(self) -> Mention | NamespaceMention | None:
         """Return the mention of an ARK or a bare NAAN; None if no ARK follows the label."""
-        end = self._read_mapped() if self._mapped else self._read_forward(self._label.end())
+        end = self._read_file_name() if self._mapped else self._read_forward(self._label.end())
         last_end = max(end, self._fragment_end)
         is_near_end = len(self._text) - last_end < _LOOK_AHEAD
         # Blanks only are perhaps a line end.
@@ -156,7 +156,7 @@ class MentionReader:
         if not _SOME_NAME.search(unquote(name.lstrip("/").partition("/")[0])):
             return self._namespace(slash)
         needs_table = not is_plain(self._builder.chars, self._text, self._builder.end)
-        if needs_table and not self._is_ark_by_table():
+        if needs_table and not self._cut_by_table():
             return None
         name = self._builder.name
         if len(name) > MOST_NAME_CHARS:
@@ -310,7 +310,7 @@ class MentionReader:
             self._fragment = fragment["fragment"].rstrip(".,;:!?)]'")
             self._fragment_end = fragment.end()
 
-    def _read_mapped(self) -> int:
+    def _read_file_name(self) -> int:
         """Read an ARK in a file name or pairtree; return the offset after it, or after its label if there is no ARK."""
         is_file_name = self._mapped == "_"
         self._builder.pieces = mapped_ark(self._text, self._label.end(), is_file_name=is_file_name)
@@ -350,11 +350,8 @@ class MentionReader:
         start = self._offsets.source_offset(self._start)
         return marked_text(self._block, start, address, self._builder.chars, self._text, self._builder.end)
 
-    def _is_ark_by_table(self) -> bool:
-        """Return False if a row of the table shows that the characters read are not an ARK.
-
-        A part of the qualifier that is not of an ARK is removed.
-        """
+    def _cut_by_table(self) -> bool:
+        """Cut the end that no ARK has from the characters read, by the table; return False if nothing of an ARK is left."""
         text, start = self._marked_text()
         while (no_ark_start := start_of_no_ark(self._block, text, start)) is not None:
             chars = self._builder.chars

@@ -424,7 +424,7 @@ def suggestions(
     for name, edit in _single_edits(ark.naan, ark.name, zone):
         if name in edits or not zone.passes(ark.naan, name):
             continue
-        if _keeps_series(name, ark.name, edit):
+        if _is_of_same_series(name, ark.name, edit):
             edits[name] = edit
 
     def rank(name: str) -> tuple[bool, int]:
@@ -435,13 +435,13 @@ def suggestions(
     return tuple(islice((candidate for candidate in ranked if is_allowed is None or is_allowed(candidate.ark)), limit))
 
 
-def _keeps_series(name: str, written_name: str, edit: Edit) -> bool:
+def _is_of_same_series(name: str, written_name: str, edit: Edit) -> bool:
     """Return True if *name* keeps the shoulder and series of *written_name* after *edit*, ignoring case.
 
     A look-alike may hide the series; a missing check character changes none.
 
     >>> edit = Edit.MISSING_CHECK_CHARACTER
-    >>> _keeps_series("kt4199q42g", "kt4199q42", edit), _keeps_series("kt199q42g", "kt4199q42g", edit)
+    >>> _is_of_same_series("kt4199q42g", "kt4199q42", edit), _is_of_same_series("kt199q42g", "kt4199q42g", edit)
     (True, False)
     """
     shoulder, series = shoulder_of(written_name.lower()), series_of(written_name)

@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 
 from reports.languages import ENGLISH, Language
-from reports.languages.display import ColumnType, heading, markdown_words
+from reports.languages.display import ColumnType, escape_markdown, heading
 from reports.languages.templates import template, words_of
 from reports.tables.definitions import DECLARED, Column, in_order, rows_of, values_of
 from reports.tables.report_tables import DEFINITIONS, Report
@@ -72,4 +72,4 @@ def _cell(value: Any, column: Column, language: Language) -> str:
     if not text or column.type in (*_NUMERIC, ColumnType.TRUTH):
         return text
     short_text = text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
-    return markdown_words(short_text).replace("|", "\\|")
+    return escape_markdown(short_text).replace("|", "\\|")

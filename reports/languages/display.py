@@ -148,10 +148,10 @@ def code(text: str) -> str:
 _UNMARKED_TEXT = re.compile(r"[A-Za-z0-9À-ſ \u00A0\u202F,.:;()'’“”„«»¿¡?/%–-]*")
 
 
-def markdown_words(text: str) -> str:
+def escape_markdown(text: str) -> str:
     """Return visible *text* for Markdown, as a code span if it could contain markup or notify users.
 
-    >>> markdown_words("Maps (2026)"), markdown_words("@ada")
+    >>> escape_markdown("Maps (2026)"), escape_markdown("@ada")
     ('Maps (2026)', '`@ada`')
     """
     return text if _UNMARKED_TEXT.fullmatch(text) else code(text)

@@ -6,7 +6,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from reports.languages import VOCABULARY
-from reports.languages.display import code, escape_invisible, heading, link, markdown_words
+from reports.languages.display import code, escape_invisible, escape_markdown, heading, link
 
 if TYPE_CHECKING:
     from jinja2 import Environment, Template
@@ -28,7 +28,7 @@ def _environment(package: str) -> Environment:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    filters = {"code": code, "heading": heading, "link": link, "plain": markdown_words, "shown": escape_invisible}
+    filters = {"code": code, "heading": heading, "link": link, "plain": escape_markdown, "shown": escape_invisible}
     environment.filters |= filters
     environment.globals["vocabulary"] = VOCABULARY
     return environment

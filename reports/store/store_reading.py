@@ -22,8 +22,8 @@ from crawler.store.files import (
     distrust,
     is_damage,
     is_ours,
+    raise_if_cut_off,
     real_path,
-    refuse_cut_off,
     require_our_schema,
     require_sound,
     scratch_copy,
@@ -87,7 +87,7 @@ def _read_once(store: Path, work: Callable[[Connection], Result], *, access: str
     store_uri = f"{store.absolute().as_uri()}?{access}"
     engine = create_engine("sqlite://", creator=lambda: _connect(store_uri), poolclass=NullPool)
     try:
-        refuse_cut_off(store, name)
+        raise_if_cut_off(store, name)
         with engine.connect() as connection:
             connection.exec_driver_sql("BEGIN")
             require_our_schema(connection.exec_driver_sql, name)

@@ -80,7 +80,10 @@ def causes_of(frames: Frames, ark: str) -> dict[str, tuple[dict[str, Any], dict[
 
 
 def arks_of_cause(frames: Frames, key: str) -> frozenset[tuple[str, str]]:
-    """Return the (ARK, URL) pairs that fail by the cause *key*: a `cause_key`, or a token of `Cause` for all hosts."""
+    """Return the (ARK, URL) pairs that fail by one cause.
+
+    *key* is a `cause_key`, for the cause at one host, or the value of a `Cause`, for that cause at all hosts.
+    """
     rows = records_of(diagnosed_failures(frames)[[*_GROUP, "ark", "request_url"]])
     return frozenset((row["ark"], row["request_url"]) for row in rows if key in (cause_key(row), row["cause"]))
 

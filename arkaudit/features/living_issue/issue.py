@@ -184,7 +184,7 @@ class _Tracker:
         raise ArkauditError(f"{self._address} has too many issues to look for ours")
 
     def send(self, method: str, url: str, **values: str) -> _Answer:
-        """Return the answer to a request with *values* as JSON body. Raises `ArkauditError` for anything but a success."""
+        """Send a request with *values* as its JSON body, and return the answer. Raises `ArkauditError` unless it is a success."""
         return self._require_success(self._follow(method, url, values))
 
     def _follow(self, method: str, url: str, values: Mapping[str, str] | None = None) -> _Answer:

@@ -51,7 +51,7 @@ def update_copy(source: str | None, config: Config) -> None:
     faulty_count = sum(bool(entry.faults) for entry in update_result.registry.entries)
     result_words = "a new copy" if update_result.changed else "no change"
     count_words = f"{len(naans)} NAANs, {shoulder_count} shoulders, {faulty_count} records with faults"
-    say(f"{result_words} of {_registry_words(update_result.registry)}: {count_words}")
+    say(f"{result_words} of {_registry_description(update_result.registry)}: {count_words}")
     say(f"the copy is at {update_result.path}")
 
 
@@ -79,7 +79,7 @@ def show(query: str, output_format: str) -> None:
         print_table(table)
     if not row["recorded"]:
         advice = "" if registry.is_whole else "; run arkaudit registry update to fetch the whole registry"
-        say(f"NAAN {naan} is not in {_registry_words(registry)}{advice}")
+        say(f"NAAN {naan} is not in {_registry_description(registry)}{advice}")
         sys.exit(EXIT_FINDING)
 
 
@@ -147,5 +147,5 @@ def _lines(row: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     yield "known from", f"{registry['source']}{date_words}{age_words}{check_words}"
 
 
-def _registry_words(registry: Registry) -> str:
+def _registry_description(registry: Registry) -> str:
     return f"{registry.title} ({registry.source})" if registry.is_whole else registry.title

@@ -137,7 +137,7 @@ class RegistrySpider(Spider):
 def _fetch(url: str, conditions: Mapping[str, str], settings: Mapping[str, Any]) -> Response:
     """Return the answer of *url* after redirects; *conditions* are request headers (`Provenance.conditions`).
 
-    Raises `NotARegistry` if the answer is unreliable.
+    Raises `NotARegistry` if the answer can't be the registry.
     """
     answers: list[Answer] = []
     arguments = {"url": url, "headers": conditions, "answers": answers}

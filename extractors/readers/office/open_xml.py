@@ -130,7 +130,7 @@ class MarkupPart(Walk):
         elif parent.name == "AlternateContent":
             is_first, parent.is_read = not parent.is_read, True
             return element if is_first else SKIPPED_ELEMENT
-        elif not self.begin_supported(element, attributes):
+        elif not self.begin_known_element(element, attributes):
             return parent
         return element
 
@@ -152,7 +152,7 @@ class MarkupPart(Walk):
             if identifier not in self._used_ids and relation.is_external and (is_link or may_hold_ark(relation.target)):
                 self.text.add_link(relation.target, self.open_elements[0].location, is_followed=is_link)
 
-    def begin_supported(self, element: Element, attributes: Mapping[str, str]) -> bool:
+    def begin_known_element(self, element: Element, attributes: Mapping[str, str]) -> bool:
         """Begin *element*, which is no run property; return False if it has no meaning here."""
         name, location = element.name, element.location
         match name:
@@ -320,7 +320,7 @@ class SheetPart(MarkupPart):
         self._cell_type = ""
         self._link_of_cell: dict[str, int] = {}
 
-    def begin_supported(self, element: Element, attributes: Mapping[str, str]) -> bool:
+    def begin_known_element(self, element: Element, attributes: Mapping[str, str]) -> bool:
         """Begin *element* of a sheet; return False if it has no meaning here."""
         name, parent = element.name, self.open_elements[-1]
         match name:
@@ -353,7 +353,7 @@ class SheetPart(MarkupPart):
                 element.at_end = lambda text: self.text.write(_HEADER_CODE.sub(" ", text))
                 self.begin_paragraph(element, f"{self._sheet}/{name[-6:].lower()}")
             case _:
-                return super().begin_supported(element, attributes)
+                return super().begin_known_element(element, attributes)
         return True
 
     def raise_run(self, run: Element) -> None:

@@ -97,7 +97,7 @@ class Glyphs:
         """The quarter turns of text on the page, as in a table on its side, a margin or a rotated page."""
 
     def find_turns(self, offsets: Iterable[int]) -> None:
-        """Set `turns` to those of the text at *offsets*; from now on, boxes are turned with their characters."""
+        """Store the quarter turns of the characters at *offsets* in `turns`, so that their boxes are turned from now on."""
         self.turns = frozenset(map(self.turn, offsets)) | {0}
 
     def reordered(self, origins: Sequence[int]) -> Self:

@@ -47,7 +47,7 @@ for library in ("pikepdf", "pypdfium2"):
 
 @contextlib.contextmanager
 def _ignore_damage() -> Iterator[None]:
-    """End the block at any exception except MemoryError: damage raises many types."""
+    """Suppress all exceptions in the ``with`` block except MemoryError: a damaged PDF raises many types."""
     try:
         yield
     except MemoryError:
