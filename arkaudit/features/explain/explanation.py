@@ -6,6 +6,7 @@ import textwrap
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from datetime import UTC, datetime
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -81,6 +82,8 @@ class Step:
 
     asked: str
     url: str
+    at: str | None
+    """The time of the first answer or failure, ISO 8601 in UTC, by which its operator finds it in a log; None if unasked."""
     came: tuple[str, ...]
     means: str
 
@@ -89,9 +92,9 @@ class Step:
         """Return the step for an observation; *is_other_reading* if its URL is an alternative reading of the ARK."""
         sentences = _macros()
         question = sentences.asked(observation, is_other_reading)
-        return cls(
-            question, observation.asked_url, tuple(_answer_sentences(observation)), sentences.meaning(observation)
-        )
+        at = observation.hops[0].at if observation.hops else None
+        answers = tuple(_answer_sentences(observation))
+        return cls(question, observation.asked_url, at, answers, sentences.meaning(observation))
 
 
 def _answer_sentences(observation: Observation) -> Iterator[str]:
@@ -300,10 +303,22 @@ def lines(row: Row, width: int) -> Iterator[str]:
             yield from _wrap(part["conclusion"], width, "")
             continue
         yield from _wrap(f"{number}. {part['asked']}", width, "   ")
-        yield f"   {escape_invisible(part['url'])}"
+        yield f"   {_time_words(part['at'])}{escape_invisible(part['url'])}"
         for detail in part["came"]:
             yield from _wrap(f"   - {detail}", width, "     ")
         yield from _wrap(f"   {part['means']}", width, "   ")
+
+
+def _time_words(at: str | None) -> str:
+    """Return the time before the URL of a step, to a second; empty without a time, or if a store has a malformed one.
+
+    >>> _time_words("2026-11-30T20:27:14.482Z")
+    '2026-11-30 20:27:14 UTC: '
+    """
+    try:
+        return f"{datetime.fromisoformat(at).astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC: " if at else ""
+    except (ValueError, OverflowError):
+        return ""
 
 
 def _wrap(text: str, width: int, indent: str) -> list[str]:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from arkaudit.features.conform.spellings import SPELLINGS
-from arkaudit.features.explain.explanation import Step, explanation
+from arkaudit.features.explain.explanation import Step, explanation, lines
 from crawler.answers.facts import AnswerFacts
 from crawler.model.observations import ACCESS, ChainEnd, Family, ObjectOutcome, Question
 from crawler.verdicts.verdict import judge
@@ -84,3 +84,18 @@ def test_every_outcome_has_advice_after_every_kind_of_answer() -> None:
         said = explanation(judged, [observation(Q.OBJECT, told)])[-1]["conclusion"]
         assert said.startswith("What to do: "), (outcome, told)
         assert said.endswith("."), (outcome, told)
+
+
+def test_step_shows_the_time_by_which_an_operator_finds_the_request_in_a_log() -> None:
+    asked = observation(Q.OBJECT, {"chain": [404]})
+    hops = (replace(asked.hops[0], at="2026-11-30T20:27:14.482+00:00"),)
+    parts = explanation(judge({Q.OBJECT: AnswerFacts.from_observation(asked)}), [replace(asked, hops=hops)])
+    row = {"ark": str(asked.ark), "explanation": parts}
+    assert f"   2026-11-30 20:27:14 UTC: {asked.asked_url}" in list(lines(row, 80))
+
+
+def test_a_malformed_time_of_a_foreign_store_is_left_out() -> None:
+    asked = observation(Q.OBJECT, {"chain": [404]})
+    hops = (replace(asked.hops[0], at="\x1b[2Jyesterday"),)
+    parts = explanation(judge({Q.OBJECT: AnswerFacts.from_observation(asked)}), [replace(asked, hops=hops)])
+    assert f"   {asked.asked_url}" in list(lines({"ark": str(asked.ark), "explanation": parts}, 80))
