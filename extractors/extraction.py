@@ -183,10 +183,10 @@ def _with_following(blocks: Sequence[Block]) -> tuple[Block, ...]:
 
 
 def doubt_cut_mentions(extraction: Extraction, data: bytes | None = None) -> Extraction:
-    """Return *extraction* of a truncated document, with mentions at its end made ambiguous, and not `unresolved`.
+    """Return the *extraction* of a truncated document with mentions at its end made ambiguous, and no longer `unresolved`.
 
-    Such a mention may be only the beginning of an ARK. *data* are the bytes that were read; None makes all mentions at
-    the end of a text ambiguous.
+    Such a mention may be only the beginning of an ARK. *data* are the bytes that were read. If they are None, the
+    mentions at the ends of all texts become ambiguous.
 
     >>> [mention] = doubt_cut_mentions(extraction_of(b"see ark:/12148/btv1b84"), b"see ark:/12148/btv1b84").mentions
     >>> mention.confidence.token, mention.reason
@@ -203,7 +203,7 @@ def doubt_cut_mentions(extraction: Extraction, data: bytes | None = None) -> Ext
 
 
 def extraction_without_arks(reading: Reading) -> Extraction | None:
-    """Return the extraction of *reading* if that certainly cites no ARK; None if it may cite one.
+    """Return the extraction of *reading*, without mentions, if it certainly cites no ARK; None if it may cite one.
 
     >>> extraction_without_arks(Reading("text/plain", (Block("see the bark there"),))).mentions
     ()
@@ -350,7 +350,10 @@ def _scan_all(blocks: tuple[Block, ...], declared: Declared) -> tuple[list[list[
 
 
 def _is_evidence(mention: Mention) -> bool:
-    """Return True if *mention* may show where an ARK ends: not a PDF link over no text, which may be cut at a line end."""
+    """Return True if *mention* may show where an ARK ends.
+
+    A link annotation of a PDF without visible text doesn't: its URL may be cut at a line end.
+    """
     return mention.role is not Role.LINK_ANNOTATION or mention.link is not None
 
 

@@ -122,7 +122,7 @@ def scan(
 
 
 def _with_written_chars(mention: Mention | NamespaceMention, text: str) -> Mention | NamespaceMention:
-    """Return *mention*, read in `_unwrap_urls` of *text*, with the characters of *text* as written."""
+    """Return *mention*, which was read in the result of `_unwrap_urls`, with the characters of the original *text*."""
     if isinstance(mention, NamespaceMention):
         return replace(mention, as_written=text[slice(*mention.span)])
     written_text = text[mention.start : mention.end]
@@ -133,7 +133,7 @@ def _with_written_chars(mention: Mention | NamespaceMention, text: str) -> Menti
 
 
 def _unwrap_urls(text: str) -> str:
-    """Return *text* with the URLs inside URL Defense (version 2) decoded and filled with `_INVISIBLE` to keep offsets.
+    """Return *text* with URLs decoded that URL Defense (version 2) encoded in its own; `_INVISIBLE` keeps their lengths.
 
     >>> _unwrap_urls("https://urldefense.proofpoint.com/v2/url?u=https-3A__n2t.net_ark-3A_1&d").replace(_INVISIBLE, "")
     'https://urldefense.proofpoint.com/v2/url?u=https://n2t.net/ark:/1&d'
@@ -195,7 +195,7 @@ def read_block(
 def _clean_mentions(
     block: Block, region: _Region, read_end: int, evidence: Evidence, arks_by_link: Mapping[int, Ark]
 ) -> list[Mention] | None:
-    """Return the mentions in *region* from *read_end* on; None unless all signs are of clean ARKs or of no label."""
+    """Return the mentions in *region* from *read_end* on; None if a sign there may be of a label without a clean ARK."""
     mentions = []
     for sign in region.signs:
         if block.text[sign] != ":":
@@ -219,7 +219,7 @@ def _is_linked_otherwise(mention: Mention, arks_by_link: Mapping[int, Ark]) -> b
 def _read_region(
     block: Block, region: _Region, read_end: int, evidence: Evidence, arks_by_link: Mapping[int, Ark]
 ) -> Generator[Mention | NamespaceMention, None, int]:
-    """Yield the mentions in *region* with labels from *read_end* on; return the offset at which reading ended."""
+    """Yield the mentions in *region* with labels from the offset *read_end* on; return the next *read_end*."""
     text = block.text
     ark_end = label_count = 0
     while True:
@@ -280,7 +280,7 @@ def _labels(text: str) -> Iterator[regex.Match[str]]:
 
 @dataclass(frozen=True, slots=True)
 class _Region:
-    """A stretch of the text around signs of labels, with context on both sides; all are offsets in the text."""
+    """A stretch of the text around `signs` (`label_signs`), with context on both sides; all fields are offsets in the text."""
 
     start: int
     end: int
@@ -328,7 +328,7 @@ _FINAL_REASONS = frozenset({Reason.ENDS_BEFORE_IDENTIFIER, Reason.ENDS_BEFORE_OT
 
 @dataclass(frozen=True, slots=True)
 class UnresolvedMention:
-    """A mention that was not certain, with the input of its decisions."""
+    """A mention that was not certain, with the text and links from which it can be decided again."""
 
     index: int
     """Its index among the mentions of its document."""
@@ -345,7 +345,10 @@ class UnresolvedMention:
 def unresolved_mentions(
     blocks: Sequence[Block], mentions: Sequence[tuple[int, Mention]]
 ) -> Iterator[UnresolvedMention]:
-    """Yield the mentions that more evidence may change; *mentions* have the index of their block in *blocks*."""
+    """Yield those of *mentions* that more evidence may change, each with the text around it.
+
+    *mentions* are pairs of the index of a block in *blocks* and a mention in it.
+    """
     arks_by_link = linked_arks(mention for _, mention in mentions)
     columns_by_block: dict[int, list[TextColumn]] = {}
     for index, (block_index, mention) in enumerate(mentions):
@@ -374,7 +377,7 @@ def unresolved_mentions(
 
 
 def decide_again(unresolved: UnresolvedMention, mention: Mention, evidence: Evidence) -> Mention:
-    """Return *mention* as decided by more *evidence* and completed by its link; the same object if nothing changes."""
+    """Return *mention* as decided by more *evidence* and completed by its link; the same object if ARK and reason stay."""
     start = mention.start - unresolved.offset
     arks_by_link = dict(unresolved.linked)
     window = unresolved.window

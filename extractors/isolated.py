@@ -65,7 +65,7 @@ DocumentWorker = Worker[..., Extraction]
 
 
 def document_worker() -> DocumentWorker:
-    """Return a worker that calls `extract_in_time` in a process of its own, which starts with the first call."""
+    """Return a worker that calls `extract_in_time` in a separate process, which starts with the first call."""
     read_document = partial(extract_in_time, cpu_s=READING_CPU_S)
     return Worker(read_document, timeout_s=PARSING_S, cpu_s=PARSING_CPU_S, memory_bytes=PARSING_BYTES)
 
@@ -264,7 +264,7 @@ class PartReader(Generic[S]):
             yield self._next_results()
 
     def completed_results(self) -> Iterator[list[S]]:
-        """Yield the results that are complete but not yet yielded, after an interruption."""
+        """Yield, after an interruption of `results`, the next complete batches in order, up to the first incomplete one."""
         for inline_results, remaining_members, future in self._batches:
             if remaining_members and (future is None or not future.done() or future.exception() is not None):
                 return
@@ -275,7 +275,7 @@ class PartReader(Generic[S]):
         return self._make(member, extraction_of_member(failed_extraction(failure, member.media_type), member))
 
     def _inline_result(self, part: Any) -> S | None:
-        """Return the result for *part*; None if it needs another process."""
+        """Return the result for *part*, made in this process; None if another process must read it."""
         if not isinstance(part, ArchiveMember):
             return self._make(part, None)
         extraction = self._read_here(part)
@@ -288,7 +288,7 @@ class PartReader(Generic[S]):
         return results
 
     def _results_of(self, members: list[ArchiveMember], future: Future[list[S]] | None) -> list[S]:
-        """Return the results for *members* from *future*, or without one read them here.
+        """Return the results for *members* from *future*; without a future, make them now, in this process if it may.
 
         If the process failed, each member is read alone, so that only the one at fault has no result.
         """
@@ -332,7 +332,7 @@ def run_batches(
 ) -> Iterator[S]:
     """Yield the result of *work* for each of *item_batches*, in order, with several under way in *executor*.
 
-    If a process is killed over a batch, *work_here* does the same in this process, without loss of a row.
+    If a process dies over a batch or exceeds a limit, *work_here* does the same work in this process.
     """
     batches_under_way: deque[tuple[list[T], Future[S]]] = deque()
 

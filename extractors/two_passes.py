@@ -71,7 +71,7 @@ def parts_reader(
     declared: Declared,
     read_batch: Callable[[Sequence[ArchiveMember]], list[S]] | None = None,
 ) -> PartReader[S]:
-    """Return the reader of a first pass, which returns *make* of a part and its extraction, without links.
+    """Return the reader of a first pass; it calls *make* with each part and its extraction, which has no links.
 
     Short texts without an ARK are read in this process. *read_batch* replaces the function that reads a batch.
     """
@@ -90,7 +90,7 @@ def document_of(part: Part, extraction: Extraction | None) -> Document:
 
 @dataclass(frozen=True, slots=True)
 class DocumentSummary:
-    """A document that was read, with its mentions in `encoded` only."""
+    """What the first pass knows about a document that was read; its mentions are only in `encoded`."""
 
     name: str
     findings: Sequence[Finding]
@@ -250,7 +250,7 @@ class BatchDecision(Generic[R]):
         return list[tuple[result_type(self.render), tuple[Finding, ...]]]  # type: ignore[misc]
 
     def __call__(self, documents: Sequence[bytes]) -> list[Decided[R]]:
-        """Return the rendered *documents*, with the findings about each."""
+        """Return, for each of the encoded *documents*, the result of `render` for the decided document, and its findings."""
         return _render_batch(documents, shared_value(_EVIDENCE), self.render)
 
 
@@ -350,7 +350,10 @@ def _documents_at(
 
 
 def _parts_of(source: Path | BinaryIO, name: str) -> Iterator[ArchiveMember | Document]:
-    """Yield the documents in a file, a folder or an open file, unread; a note about hidden files is a document."""
+    """Yield the documents in a file, a folder or an open file, unread.
+
+    If a folder has files that are skipped, a `Document` for the folder itself has a finding about them.
+    """
     if not isinstance(source, Path):
         yield from documents_in(source, name, path=name)
     elif is_folder(source):

@@ -51,7 +51,7 @@ class SizeBudget:
         return granted_bytes
 
     def spend_member(self) -> bool:
-        """Deduct one member; return True if it may be read."""
+        """Deduct one member; return False if the budget has run out, so that it must not be read."""
         self.is_out_of_members |= self.members_left <= 0
         self.members_left -= 1
         return not self.is_spent
@@ -248,9 +248,9 @@ class DecompressedStream:
         return b""
 
     def _decompress(self, decompressor: _Decompressor, size: int) -> bytes:
-        """Return up to *size* decompressed bytes of the input; at damage, those that can be saved.
+        """Return up to *size* decompressed bytes of the input. At damage, return those before it that can be saved.
 
-        Damage is noted in `damage`, and decompression continues with the next member of the input.
+        Damage is described in `damage`. Decompression continues with the next member of the input, if there is one.
         """
         compressed_data, self._input = self._input, b""
         try:
@@ -291,7 +291,7 @@ class _Zlib:
     def __init__(self, window_bits: int) -> None:
         self._zlib = zlib.decompressobj(window_bits)
         self._previous_state = self._zlib
-        """A copy from before the last piece."""
+        """A copy of the decompressor from before the last piece of data, for `salvage`."""
         self.needs_input = True
 
     @property
@@ -312,7 +312,8 @@ class _Zlib:
     def salvage(self, data: bytes, max_length: int, signature: bytes | None) -> tuple[bytes, bytes]:
         """Return at most *max_length* bytes of content before the damage in *data*, and the compressed bytes after it.
 
-        These begin with the next *signature*, because a truncated member fails only after the beginning of the next.
+        If a *signature* comes before the failure, the compressed bytes begin with it. A truncated member fails only
+        within the next member, which begins there.
         """
         decompressor = self._previous_state
         compressed_data = decompressor.unconsumed_tail + data

@@ -79,7 +79,7 @@ def names_no_document(path: str) -> bool:
 
 
 def may_be_document(member: ArchiveMember) -> bool:
-    """Return True unless the name or media type of *member* shows a hidden file, or a file that is no document."""
+    """Return False if the path of *member* shows a hidden file, or its path or media type a file that is no document."""
     media_type = member.media_type or ""
     if media_type.startswith(_NO_DOCUMENT_TYPES) and media_type not in _DOCUMENT_TYPES:
         return False

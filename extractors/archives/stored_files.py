@@ -135,7 +135,8 @@ class _Blocks:
     def read(self, size: int, /) -> bytes:
         """Return the next *size* bytes, fewer only at the end.
 
-        Raises `tarfile.ReadError` at the limit. So it does after the end, where `tarfile` would trust a declared size.
+        Raises `tarfile.ReadError` at the limit. It also raises it after the end: `tarfile` would read on there if a header
+        declares a larger size.
         """
         if self._position >= self.limit:
             raise tarfile.ReadError("a header in it is too long")

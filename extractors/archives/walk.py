@@ -139,7 +139,10 @@ class _Walk:
         self._name_counts: Counter[int] = Counter()
 
     def findings(self) -> Iterator[Finding]:
-        """Yield a finding for each reason to skip members, which names the first of them."""
+        """Yield a finding for each reason why members were skipped, with their number and the first name.
+
+        Each limit that was reached also gives a finding.
+        """
         for (kind, reason), count in sorted(self._skip_counts.items()):
             name = self._first_names[kind, reason]
             yield Finding(kind, f"{name}: {reason}" if count == 1 else f"{count} times, first {name}: {reason}")
@@ -186,7 +189,8 @@ class _Walk:
     ) -> Iterator[ArchiveMember]:
         """Yield *content* as one document, or nothing if it is empty and inside an archive.
 
-        A document over the size limit is split into parts if its format consists of lines or records.
+        A document over the size limit is split into parts if its format allows that (`part_end`). Otherwise its rest is
+        skipped, with a finding.
         """
         limit, part_number = self._limits.member_bytes, 1
         if content.peek(len(_PDF_SIGNATURE)) == _PDF_SIGNATURE:
@@ -216,7 +220,7 @@ class _Walk:
     def _decompressed_documents(
         self, content: Lookahead, compression: Compression, member: ArchiveMember, depth: int
     ) -> Iterator[ArchiveMember]:
-        """Yield the documents in the compressed *content*; a compressed tar or WARC file counts as one level."""
+        """Yield the documents in the compressed *content*; a compressed tar or WARC file counts as one level of nesting."""
         layer = DecompressedStream(content, compression, self._budget)
         inner_content = Lookahead(layer)
         if archive_kind(inner_content.peek(_HEAD_BYTES)) in (ArchiveKind.TAR, ArchiveKind.WARC):
@@ -232,7 +236,7 @@ class _Walk:
     ) -> Iterator[ArchiveMember]:
         """Yield the documents in a ZIP archive, or the archive itself if it is a document such as DOCX.
 
-        Without a *seekable* file, only the beginning of *content* that fits into memory is unpacked.
+        Without a *seekable* file, only the first `Limits.member_bytes` bytes of *content* are unpacked.
         """
         stream = seekable or io.BytesIO(content.read(self._limits.member_bytes))
         archive = open_zip(stream)
@@ -248,7 +252,7 @@ class _Walk:
             yield from self._entry_documents(zip_entries(archive, self._budget), member, depth)
 
     def _entry_documents(self, entries: Iterator[Entry], archive: ArchiveMember, depth: int) -> Iterator[ArchiveMember]:
-        """Yield the documents in *entries* of an archive, nested archives included; note those that are skipped."""
+        """Yield the documents in *entries* of an archive, nested archives included; count skipped ones for `findings`."""
         for name, content in entries:
             member = member_inside(archive, name) if name else archive
             if isinstance(content, Finding):
@@ -259,7 +263,7 @@ class _Walk:
                 yield from self.documents(Lookahead(content), member, depth=depth + 1, layers=(content,))
 
     def _warc_documents(self, content: Lookahead, archive: ArchiveMember, depth: int) -> Iterator[ArchiveMember]:
-        """Yield the documents in successful answers of a WARC file; note the records that are skipped."""
+        """Yield the documents in the successful answers of a WARC file; count the skipped records for `findings`."""
         is_empty = True
         for record in warc.records(content, self._budget, keep_bytes=self._limits.member_bytes):
             is_empty = False
@@ -281,7 +285,10 @@ class _Walk:
             self._note_skipped("unreadable", "no record in it could be read", archive.name)
 
     def _payload_documents(self, payload: warc.Payload, member: ArchiveMember, depth: int) -> Iterator[ArchiveMember]:
-        """Yield the documents in the payload of a WARC record, decompressed unless its declared encodings are wrong."""
+        """Yield the documents in the payload of a WARC record.
+
+        If its declared encodings give no content, it is read without decompression.
+        """
         if not payload.encodings and archive_kind(payload.content[:_HEAD_BYTES]) is None:
             if payload.content:
                 yield replace(member, name=self._unique_name(member.name), data=payload.content)

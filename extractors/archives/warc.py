@@ -166,7 +166,7 @@ def _skip_to_next_record(stream: Lookahead, keep_bytes: int) -> bytes:
 
 
 def _has_warc_payload(block: bytes) -> bool:
-    """Return True if the payload of a record is itself a WARC file, whose records are no sign of damage."""
+    """Return True if the payload of a record is itself a WARC file. Records within it then don't show a wrong length."""
     header_end = _BLANK_LINE.search(block, 0, _MOST_HEADER_BYTES)
     return is_warc(block[:64]) or (header_end is not None and is_warc(block[header_end.end() : header_end.end() + 64]))
 

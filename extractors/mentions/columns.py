@@ -33,16 +33,16 @@ _TEXT_OF_LINE = re.compile(r"[^ \n](?:[^\n]*[^ \n])?")
 
 @dataclass(frozen=True, slots=True)
 class TextColumn:
-    """A column of some lines of a text."""
+    """A column of text: the part of successive lines between two vertical edges."""
 
     text: str
     """The whole text."""
     start: int
     end: int
-    """The offsets in `text` of the first of these lines, and after the last one."""
+    """The column's first line begins at the offset `start` of `text`, and its last line ends before `end`."""
     left: int
     right: int | None
-    """The first character of the column in a line, and that after it; None if the column ends with the lines."""
+    """In each line, the column begins at the character `left` and ends before `right`; at the line's end if that is None."""
 
     def contains(self, offset: int) -> bool:
         """Return True if the character at *offset* of the text is in this column."""
@@ -220,7 +220,10 @@ def _line_end(text: str, offset: int) -> int:
 
 
 def _lines_in_layout(lines: Iterable[_LineWithStart], left: int, right: int | None) -> Iterator[_LineWithStart]:
-    """Yield *lines* until one has text directly before *left* or *right*, or two are blank."""
+    """Yield *lines* up to the first that breaks the column: one with text directly before *left* or *right*, or a tab.
+
+    The second of two blank lines ends them, too. A rule of a table (`_is_rule`) breaks no column.
+    """
     is_empty = False
     left_gap, right_gap = (slice(max(0, edge - 2), edge) for edge in (left, right or 0))
     for start, line in lines:
@@ -238,7 +241,7 @@ def _lines_in_layout(lines: Iterable[_LineWithStart], left: int, right: int | No
 
 
 def _is_rule(line: str) -> bool:
-    """Return True if *line* separates the rows of a table."""
+    """Return True if *line* is drawn to separate the rows of a table, such as ``+----+----+``."""
     return line.lstrip(" \t")[:1] in _RULE_SIGNS and _RULE.match(line) is not None
 
 
@@ -248,8 +251,9 @@ def _has_clear_edge(line: str, edge: int) -> bool:
 
 
 def _is_parted(rows: list[str], edge: int) -> bool | None:
-    """Return True if enough *rows* have text on both sides of *edge*, directly after it or with a bar before it.
+    """Return True if *edge* separates two columns in enough of *rows*.
 
+    These have text on both sides. Most texts after the edge begin directly at it, or all rows have a bar before it.
     None if all rows are empty on one side.
     """
     has_text_before = [line[:edge].strip(" |") != "" for line in rows]

@@ -23,18 +23,21 @@ class Notes:
     alternatives: dict[Ark, str] = field(default_factory=dict)
     """The ARKs that other decisions would give, with their normal forms that keep hyphens (`with_hyphens`)."""
     is_beyond_name: bool = False
-    """True if no check character settles the doubt: it is about the qualifier, or one already decided the end."""
+    """True if a check character can't settle the doubt.
+
+    The doubt is about the qualifier, or a check character has already decided where the name ends.
+    """
     has_other_doubt: bool = False
     """True if more than the end of the ARK is doubtful, such as its form."""
 
     def note_decision(self, decision: WrapDecision, *, other_form: str) -> None:
-        """Add a *decision*; if it is doubtful, also the alternative *other_form*, by the opposite decision."""
+        """Add a *decision*. Unless it is certain, also add *other_form*, the ARK by the opposite decision, as an alternative."""
         self.decisions.append(decision)
         if decision.confidence is not Confidence.CERTAIN:
             self.note_alternative(other_form)
 
     def mark_likely(self, reason: Reason, *, has_other_doubt: bool = True) -> None:
-        """Add a decision that is only likely for a *reason*; *has_other_doubt* is False for a doubt about the end."""
+        """Add a decision that is only likely, with its *reason*. *has_other_doubt* is False for a doubt about the ARK's end."""
         self.decisions.append(WrapDecision(True, reason, Confidence.LIKELY))
         self.has_other_doubt |= has_other_doubt
 
@@ -66,14 +69,15 @@ def confidence_in(
 ) -> tuple[Confidence, Reason]:
     """Return the confidence in *ark*, read in *block*, and its reason; *target_ark* is in the target of its link.
 
-    The ARK is certain
+    The ARK is certain if no decision about it was doubtful. If only its end was doubtful, and no decision ambiguous,
+    it is also certain in each of these cases:
 
-    1. if no decision about it was doubtful; or, if only its end was doubtful, and no decision ambiguous,
-    2. if it is the target of its link, unless the link on a page may end with its line;
-    3. if it is whole elsewhere, supported by a check character, a link target or two documents, and no other reading is;
-    4. if its check character passes and covers the doubt, its name is long enough, and no other reading passes.
+    1. It is the target of its link, unless the link is on a page and may end with its line.
+    2. It is whole elsewhere, and a check character, a link target or a second document supports it. No alternative is
+       whole elsewhere, and the text is not recognized (OCR).
+    3. Its check character passes and covers the doubt, its name is long enough, and no alternative passes.
 
-    Otherwise its least certain decision counts. Point 3 doesn't apply to recognized text.
+    Otherwise it has the confidence and reason of its least certain decision.
     """
     if notes.has_other_doubt or notes.confidence is not Confidence.LIKELY:
         return notes.confidence, notes.reason

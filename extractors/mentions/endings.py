@@ -54,7 +54,7 @@ def is_text_or_data(block: Block) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """A row of the table."""
+    """A row of the table: a special case, with the pattern that finds it and its effect on the ARK."""
 
     name: str
     effect: Effect
@@ -71,9 +71,10 @@ class Ending:
     """True if the row applies only if the check character of the shorter name passes."""
 
     def ends(self, ark: Ark, shorter_ark: Ark, zones: Zones) -> bool | None:
-        """Return True to shorten *ark* to *shorter_ark*, False if *ark* is likely at most; None without an effect.
+        """Return True if the row shortens *ark* to *shorter_ark*, False if it only makes *ark* likely at most.
 
-        Check characters decide, unless both ARKs have the same base name.
+        None if the row has no effect. If the base names differ, their check characters count: for example, there is no
+        effect if only that of *ark* passes.
         """
         is_covered = shorter_ark.name != ark.name
         passes = is_covered and zones.confirms(shorter_ark)
@@ -499,12 +500,18 @@ def is_plain(chars: str, text: str, end: int) -> bool:
 
 
 def may_end_in_digits(ark: Ark, check: CheckCharacter) -> bool:
-    """Return True if digits at the end of *ark*, with the result *check*, may be the number of a note."""
+    """Return True if digits at the end of *ark* may be the number of a footnote directly after its name.
+
+    This is known only for names with check characters; *check* is the result for *ark*.
+    """
     return check in (CheckCharacter.PASSES, CheckCharacter.FAILS) and not ark.qualifier and ark.name[-1].isdigit()
 
 
 def row_at_sign(block: Block, text: str, pos: int) -> tuple[Ending, int] | None:
-    """Return the row of `SIGNS` that matches *text*, the repaired text of *block*, at *pos*, with the match end; or None."""
+    """Return the first row of `SIGNS` that matches at *pos*, and the offset after its match; None if no row matches.
+
+    *text* is the repaired text of *block*.
+    """
     for row in SIGNS:
         if (match := row.pattern.match(text, pos)) and row.applies_to(block):
             return row, match.end()
@@ -528,10 +535,10 @@ def start_of_no_ark(block: Block, text: str, start: int) -> int | None:
 def ends_and_doubts(
     block: Block, text: str, start: int, ark: Ark, zones: Zones
 ) -> Iterator[tuple[Ending, int, Ark | None, bool]]:
-    """Yield the rows that end *ark* or make it doubtful, by the marked *text* with its first mark at *start*.
+    """Yield the rows that end *ark* or make it doubtful, each as a tuple; the first mark of the marked *text* is at *start*.
 
-    With the row come the number of characters before its match, the shorter ARK that they are (None without one), and
-    True if *ark* ends with them.
+    After the row, the tuple has the number of the ARK's characters before the match. Then come the shorter ARK that they
+    form (None if they form none), and True if *ark* ends with them.
     """
     ark_start, mark_end = start + 1, text.index("⟩", start)
     for row in ENDINGS:

@@ -230,7 +230,7 @@ def may_hide_label(text: str, start: int, end: int) -> bool:
 def _ark(block: Block, match: re.Match[str], mention_start: int, zones: Zones) -> Ark | None:
     """Return the ARK of *match* in a mention that begins at *mention_start*; None in any doubt.
 
-    There is doubt if the ARK includes a label, is a shoulder, fails its check, or a row of the table applies.
+    There is doubt if the ARK includes a label, is a shoulder, fails its check, or a row of `ENDINGS` applies.
     """
     chars, naan, name, qualifier = match.group("chars", "naan", "name", "qualifier")
     if "ark" in chars.lower() or LETTER_FOR_ZERO.search(name):
@@ -259,7 +259,7 @@ def _resolver_start(text: str, label_start: int) -> int:
 
 
 def _stands_apart(text: str, label_start: int) -> bool:
-    """Return True if no URL from its line or the line before can reach the label at *label_start*; False if unsure."""
+    """Return True if the label at *label_start* certainly has no resolver before it, in its line or the line before."""
     if not label_start:
         return True
     previous_char = text[label_start - 1]

@@ -217,7 +217,10 @@ class Gaps:
         return end
 
     def _continues_after_wrap(self, pos: int) -> bool:
-        """Return True if the ARK continues after the wrap at *pos*, and remove a typesetter's hyphen."""
+        """Return True if the ARK continues after the wrap at *pos*, and note the decision and its repairs.
+
+        If the ARK continues, a hyphen that a typesetter added there is removed from it.
+        """
         if len(self._notes.decisions) >= _MOST_GAPS:
             return False
         wrap, source_offset = self._wrap(pos), self._offsets.source_offset(pos)
@@ -240,7 +243,10 @@ class Gaps:
         return decision.is_joined
 
     def _cut_hyphen_of(self, wrap: Wrap) -> None:
-        """Remove a typesetter's hyphen; UUIDs and FamilySearch names (1:1:CVLH-SJ7) keep their own hyphens."""
+        """Remove the hyphen before *wrap* from the ARK, if a typesetter added it.
+
+        The hyphen stays in names that have hyphens: UUIDs, and FamilySearch names such as ``1:1:CVLH-SJ7``.
+        """
         if wrap.has_hyphen and not _OWN_HYPHENS.search(self._builder.name[:-1] + wrap.next_part):
             self._builder.cut(1)
             self._notes.note_repair("hyphen at line wrap")
@@ -248,7 +254,8 @@ class Gaps:
     def _end_of_wrong_blank(self, pos: int) -> int:
         """Return the offset after a blank at *pos* that was inserted by mistake; *pos* for any other blank.
 
-        A blank before a name is a mistake by the characters of the name; one in a name, by the check character.
+        A blank before the name is a mistake if the text after it looks like a name. A blank within the name is one if the
+        check character passes only without it.
         """
         builder, zones = self._builder, self._evidence.zones
         if not builder.chars:
@@ -276,9 +283,9 @@ class Gaps:
         return end
 
     def end_at_dash(self, start: int, end: int) -> int:
-        """Return the end of the ARK in its characters from *start* to *end*: the first dash of the sentence, or *end*.
+        """Return where the ARK ends between *start* and *end*: at the first dash that is punctuation, else at *end*.
 
-        A dash may be a hyphen changed by a typesetter, or punctuation without blanks.
+        Other dashes are hyphens of the ARK that a typesetter changed.
         """
         text = self._text
         for dash in self._offsets.repair_offsets("look-alike hyphen", start, end):
@@ -309,7 +316,10 @@ class Gaps:
         return marks.end() if is_joined else pos
 
     def _continues_at(self, left: str, word_start: int, unsure_reason: Reason) -> bool:
-        """Return True if the ARK *left* continues at *word_start*, after a sign; by default, for *unsure_reason*."""
+        """Return True if the ARK *left* continues at *word_start*, after a dash or other sign; note a doubtful decision.
+
+        If no rule decides, the ARK is likely to continue, with *unsure_reason* as the reason.
+        """
         wrap = self._wrap_at_dash(left, word_start)
         self._notes.is_beyond_name |= wrap.is_beyond_name
         unsure_decision = WrapDecision(True, unsure_reason, Confidence.LIKELY)
@@ -329,7 +339,7 @@ class Gaps:
         return decision if decision is not None and not decision.is_joined else None
 
     def _wrap_at_dash(self, left: str, word_start: int) -> Wrap:
-        """Return the possible end of the ARK *left* at a dash before *word_start*, as if the line were full."""
+        """Return the dash between the ARK *left* and the word at *word_start* as a `Wrap`, like the end of a full line."""
         right = _TOKEN.match(self._text, word_start, word_start + _LONGEST_WORD)[0]
         return Wrap(left, right, has_hyphen=False, line_slack=0)
 

@@ -50,7 +50,7 @@ class Mention:
     fragment: str = ""
     """The text after ``#``; never requested, not part of the ARK's identity."""
     link: int | None = None
-    """The number of the link with the mention in its target or visible text, in the document; None without a link."""
+    """The number, in the document, of the link whose target or visible text has the mention; None without a link."""
     check: CheckCharacter = CheckCharacter.UNKNOWN
     """The result of the check character, if names of this kind have one; a failure means a typing error."""
     remarks: tuple[Remark, ...] = ()
@@ -72,7 +72,7 @@ class Mention:
 
     @property
     def suggestions(self) -> tuple[str, ...]:
-        """Normal forms of the ARKs that may be meant if the check character fails, the likeliest first.
+        """Normal forms of likely corrections if the check character fails, the likeliest first; else empty.
 
         They are computed on each access, by the evidence of `use_evidence`; empty if the time budget is spent.
         """
@@ -106,7 +106,10 @@ class Mention:
 
 @dataclass(frozen=True, slots=True)
 class NamespaceMention:
-    """A bare NAAN (``ark:/12148/``), or one with an overlong or shortened name: recorded, but never requested."""
+    """A label and NAAN without a usable name: alone (``ark:/12148/``), or with an overlong or shortened name.
+
+    It is recorded, but never requested.
+    """
 
     as_written: str
     span: tuple[int, int]
@@ -135,7 +138,7 @@ class NamespaceMention:
 
 
 def relative_resolvers(mentions: Iterable[Mention], reading: Reading, page_url: str) -> Iterator[str | None]:
-    """Yield the URL of the resolver for each of *mentions*: if it is in a relative link (``/ark:/12148/x``), else None.
+    """Yield, for each of *mentions*, the URL of the resolver if it is in a relative link (``/ark:/12148/x``), else None.
 
     *reading* is the content of the page, *page_url* its present or former URL.
     """
@@ -201,7 +204,7 @@ _BARE_SCHEME = regex.compile(r"\s*ark:", regex.IGNORECASE)
 
 
 def linked_arks(mentions: Iterable[Mention]) -> Mapping[int, Ark]:
-    """Return the ARK in the target of each link, by the link's number."""
+    """Return the ARK in the target of each link, by the link's number; targets that needed a repair are left out."""
     return {
         mention.link: mention.ark
         for mention in mentions
@@ -210,7 +213,7 @@ def linked_arks(mentions: Iterable[Mention]) -> Mapping[int, Ark]:
 
 
 def cut_annotations(mentions: Sequence[Mention]) -> list[Mention]:
-    """Return the link annotations among *mentions* that stop at a line end within an ARK, which are no citations.
+    """Return the link annotations among *mentions* whose URL was cut at a line end within an ARK: they are no citations.
 
     A viewer that links lines separately cuts a URL at the end of its line. The text of the link, or a doubtful mention
     on the same page, has the whole ARK, perhaps as an alternative.
@@ -231,9 +234,9 @@ def cut_annotations(mentions: Sequence[Mention]) -> list[Mention]:
 
 
 def complete_mentions(mentions: Iterable[Mention], arks_by_link: Mapping[int, Ark]) -> Iterator[Mention]:
-    """Yield *mentions*; texts that are truncated get the ARK in the target of their link, from *arks_by_link*.
+    """Yield *mentions*, those in truncated link texts with the ARK in the target of their link, from *arks_by_link*.
 
-    A text is truncated if its ARK is the beginning of that in the target, up to the middle of a word.
+    A link text is truncated if its ARK is the ARK in the target cut off within a word (`is_cut_from`).
     """
     for mention in mentions:
         target = arks_by_link.get(mention.link) if mention.link is not None and mention.role is Role.TEXT else None
@@ -252,7 +255,7 @@ def complete_mentions(mentions: Iterable[Mention], arks_by_link: Mapping[int, Ar
 
 
 def is_cut_from(ark: Ark, target: Ark) -> bool:
-    """Return True if *ark* is *target* cut off within a word; an ARK with fewer qualifiers counts as complete.
+    """Return True if *ark* is *target* cut off within its name or a qualifier, not before a whole qualifier.
 
     >>> whole = Ark.parse("ark:12148/bpt6k107371t/f12.item")
     >>> [is_cut_from(Ark.parse(f"ark:12148/{name}"), whole) for name in ("bpt6k10", "bpt6k107371t", "bpt6k107371t/f1")]
@@ -283,9 +286,9 @@ def citation_numbers(mentions: Iterable[Mention]) -> Iterator[int]:
 
 
 def citation_findings(mentions: Sequence[Mention], blocks: Sequence[Block]) -> tuple[Finding, ...]:
-    """Return findings about the links of a document: to another ARK than their text shows, dead, or missing.
+    """Return findings about ARKs whose link leads to another ARK, whose link is dead, or that have no link.
 
-    Missing links are reported only if the document has links.
+    ARKs without a link are reported only if the document has links in its texts.
     """
     if not mentions:
         return ()
@@ -317,9 +320,10 @@ def citation_findings(mentions: Sequence[Mention], blocks: Sequence[Block]) -> t
 
 
 def malformed_findings(reading: Reading, mentions: Iterable[Mention]) -> tuple[Finding, ...]:
-    """Return findings about malformed ARKs: a URL at a resolver without the colon of the label, letterspaced text.
+    """Return findings about malformed ARKs, which were not read: without the colon of the label, or letterspaced.
 
-    Resolvers are those of `KNOWN_RESOLVERS` and *mentions*. At other hosts, ``/ark/`` may be any folder.
+    A missing colon is reported only in URLs at `KNOWN_RESOLVERS` and the resolvers in *mentions*. At other hosts,
+    ``/ark/`` may be any folder.
 
     >>> malformed_findings(Reading("", (Block("see https://n2t.net/ark/12148/btv1b84."),)), ())[0].detail
     'https://n2t.net/ark/12148/btv1b84 has no colon after its label; did you mean https://n2t.net/ark:12148/btv1b84?'
@@ -361,7 +365,7 @@ def _targets_of_links(blocks: Sequence[Block]) -> dict[int | None, list[str]]:
 
 
 def _is_whole_target(mention: Mention, link_targets: Mapping[int | None, Sequence[str]]) -> bool:
-    """Return True if one of *link_targets*, sorted by link number, begins with the written form of *mention*."""
+    """Return True if a target of its link begins with the written form of *mention*; *link_targets* are `_targets_of_links`."""
     targets = link_targets.get(mention.link, ())
     index = bisect_left(targets, mention.as_written)
     return index < len(targets) and targets[index].startswith(mention.as_written)

@@ -127,7 +127,10 @@ class MentionReader:
             self._notes.mark_likely(Reason.SPACE_IN_HOST)
 
     def _bracket_end(self) -> int:
-        """Return the end of angle brackets around the URL, in which no line end counts (RFC 3986, C); 0 without any."""
+        """Return the offset at which angle brackets around the URL end; 0 without brackets.
+
+        A line end within them doesn't end the URL (RFC 3986, appendix C).
+        """
         is_open = self._text.endswith(("<", "<URL:"), 0, self._start)
         brackets = _BRACKETED.match(self._text, self._label.end()) if is_open else None
         return brackets.end() if brackets else 0
@@ -138,7 +141,7 @@ class MentionReader:
         return self._is_at_end or self._gaps.reached_end
 
     def read(self) -> Mention | NamespaceMention | None:
-        """Return the mention of an ARK or a bare NAAN; None if no ARK follows the label."""
+        """Return the mention of an ARK, or of a NAAN without a usable name; None if neither follows the label."""
         end = self._read_file_name() if self._mapped else self._read_forward(self._label.end())
         last_end = max(end, self._fragment_end)
         is_near_end = len(self._text) - last_end < _LOOK_AHEAD
@@ -216,7 +219,10 @@ class MentionReader:
         return self._gaps.end_of_gap(pos)
 
     def _end_of_sign(self, pos: int) -> int:
-        """Add the character or escape at *pos* if it is part of the ARK; return the offset after it, else *pos*."""
+        """Add the character or escape at *pos* to the ARK if it is part of it; return the offset after it, else *pos*.
+
+        At a question mark or ``#``, the inflection and fragment are set.
+        """
         char, width = self._text[pos], 1
         if char == "%":
             escape = _ESCAPE.match(self._text, pos)
@@ -234,9 +240,9 @@ class MentionReader:
         return pos + width
 
     def _belongs_to_ark(self, char: str, char_end: int, *, raw: bool) -> bool:
-        """Return True if *char* before *char_end*, not a plain character of a name, is part of the ARK.
+        """Return True if *char*, which ends at the offset *char_end* and is no plain character of a name, is part of the ARK.
 
-        *raw* is False for an escape.
+        *raw* is False if it is written as an escape.
         """
         builder = self._builder
         next_char = self._text[char_end : char_end + 1]
@@ -265,12 +271,15 @@ class MentionReader:
         return False
 
     def _is_in_qualifier(self) -> bool:
-        """Return True if the characters read include a part of a qualifier, and don't end with a period."""
+        """Return True if the characters read include the beginning of a qualifier; a period at their end is none."""
         builder = self._builder
         return builder.has_slashes(2) or ("." in builder.name and not builder.ends_with("."))
 
     def _ends_with_markup(self) -> bool:
-        """Return True if the ARK ends with a mark of markup, doubled or opened before: ``_see ark:/12148/btv1b84_``."""
+        """Return True if the ARK ends with a character of markup, as in ``_see ark:/12148/btv1b84_``.
+
+        It is doubled, or the same character before the ARK opens the marked text.
+        """
         mark = self._builder.last
         if not mark or mark not in _MARKUP_CHARS:
             return False
@@ -280,9 +289,9 @@ class MentionReader:
         return re.search(rf"(?<![\w/]){re.escape(mark)}+(?=\S|\Z)", text_before) is not None
 
     def _label_begins(self, char_end: int) -> bool:
-        """Return True if the last characters read begin another label or URL with the colon before *char_end*.
+        """Return True if the colon before *char_end* ends another label or a URL scheme that was read as part of the ARK.
 
-        They are then removed from the ARK.
+        The letters of the label or scheme are then removed from the ARK.
         """
         builder = self._builder
         last_chars = builder.pieces[-1][0] if builder.pieces else ""
@@ -351,7 +360,10 @@ class MentionReader:
         return marked_text(self._block, start, address, self._builder.chars, self._text, self._builder.end)
 
     def _cut_by_table(self) -> bool:
-        """Cut the end that no ARK has from the characters read, by the table; return False if nothing of an ARK is left."""
+        """Cut the characters read at the first part that a `NO_ARK` row matches, such as a placeholder.
+
+        Return False if no ARK is left.
+        """
         text, start = self._marked_text()
         while (no_ark_start := start_of_no_ark(self._block, text, start)) is not None:
             chars = self._builder.chars
@@ -368,7 +380,10 @@ class MentionReader:
         return True
 
     def _end_by_table(self, ark: Ark) -> Ark:
-        """Return *ark*, shortened by the first row of the table that ends it; note the doubts of the rows before."""
+        """Return *ark*, shortened by the first row of `ENDINGS` that ends it, or unchanged.
+
+        Rows before that one make the ARK likely, with an alternative for each.
+        """
         chars, is_whole = self._builder.chars, self._target_ark == ark or self._evidence.has_whole_ark(str(ark))
         fit = self._evidence.shapes.fit
         for row, length, shorter, ends in ends_and_doubts(self._block, *self._marked_text(), ark, self._zones):
@@ -390,9 +405,9 @@ class MentionReader:
         return ark
 
     def _read_at_seams(self, ark: Ark) -> Ark:
-        """Return *ark*, or, if its check character fails, its part before a seam whose check character passes.
+        """Return *ark*, or its part before a seam (`Block.seams`) if the check character of only that part passes.
 
-        The parts before other seams are alternatives. One zero-width space before a number is a seam, too.
+        The parts before the other seams are added as alternatives. A zero-width space before a number is a seam, too.
         """
         text, start, end = self._block.text, self._offsets.source_offset(self._label.start()), self._source_range()[1]
         seams = self._block.seams if self._block.page is None else ()
@@ -463,7 +478,7 @@ class MentionReader:
         )
 
     def _note_form(self, ark: Ark, start: int, end: int) -> None:
-        """Add the doubts about *ark*, from *start* to *end* of the block, that are about its form and in no row."""
+        """Add the doubts about the form of *ark*, at *start* to *end* of the block, that no row of `ENDINGS` covers."""
         block, notes = self._block, self._notes
         label_text = self._label[0]
         if not self._label["slashes"] and label_text[-1] in _GAPS:
@@ -480,7 +495,10 @@ class MentionReader:
             notes.note_alternative(str(ark).lower())
 
     def _note_surroundings(self, ark: Ark, start: int, end: int) -> None:
-        """Add the doubts about *ark* by its page, unit, link, check character and resolver."""
+        """Add the doubts about *ark* that its page, unit (such as a cell), link, check character and resolver give.
+
+        *start* and *end* are its offsets in the block.
+        """
         block, notes = self._block, self._notes
         seams = block.seams
         for reason, is_doubtful in (
@@ -513,7 +531,7 @@ class MentionReader:
         return self._block.page is not None and self._block.role is Role.TEXT
 
     def _may_go_on_elsewhere(self, end: int) -> bool:
-        """Return True if the unit after the block, or the paragraph after *end*, may be the rest of the ARK."""
+        """Return True if the next cell or box, or a paragraph below *end*, may be the rest of the ARK that ends at *end*."""
         next_unit = self._block.following if self._block.is_blank_after(end) else ""
         return may_be_rest(next_unit) or (self._block.role is Role.TEXT and may_go_on_below(self._block.text, end))
 

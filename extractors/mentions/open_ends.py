@@ -39,9 +39,9 @@ def is_open(text: str) -> bool:
 
 
 def lines_after_open_ends(page_text: str) -> list[int]:
-    r"""Return each number of last lines without which *page_text* ends with an ARK that may continue (`is_open`).
+    r"""Return all numbers ``n`` for which *page_text* without its last ``n`` lines ends inside a URL or an ARK (`is_open`).
 
-    Such last lines are a running foot.
+    These last lines are then a running foot.
 
     >>> lines_after_open_ends("see ark:/12345/\r\n12\r\nin press")
     [1, 2]
@@ -54,9 +54,9 @@ def lines_after_open_ends(page_text: str) -> list[int]:
 
 
 def may_continue(text: str, following_text: str) -> bool:
-    """Return True if *following_text* may continue the open end of *text*: it completes a label that has begun there.
+    """Return True if *following_text* may continue the open end of *text*.
 
-    After a URL or an ARK, any text may.
+    Any text may continue a URL or an ARK. The beginning of a label or scheme must be completed by it.
 
     >>> may_continue("see ar", "k:/12345/x5"), may_continue("is a", "word"), may_continue("ark:/12345/x", "word")
     (True, False, True)
@@ -79,7 +79,7 @@ def _last_lines(text: str) -> list[str]:
 
 
 def _last_word(lines: list[str]) -> str:
-    """Return the last word of *lines*, joined with the last words of the lines before as long as it fills its line."""
+    """Return the last word of *lines*; if it fills its line, the word at the end of the line before is part of it, and so on."""
     pieces = []
     for line in reversed(lines):
         pieces.append(line[line.rfind(" ") + 1 :])
@@ -133,7 +133,7 @@ _SEVERAL_LETTERS = regex.compile(r"(?:\P{L}*\p{L}){4}")
 
 
 def interruptions_of(block: Block) -> Mapping[int, int]:
-    """Return the start and end of the interruptions (`interruptions_in`) of *block*; empty for the text of a page."""
+    """Return the end of each interruption (`interruptions_in`) of *block* by its start; empty for the text of a page."""
     if block.interruptions is not None:
         return dict(block.interruptions)
     return interruptions_in(block.text) if block.role is Role.TEXT and block.page is None else {}
@@ -141,10 +141,10 @@ def interruptions_of(block: Block) -> Mapping[int, int]:
 
 @lru_cache(maxsize=2)
 def interruptions_in(text: str) -> Mapping[int, int]:
-    r"""Return the start and end of the stretches of *text* between two lines over which an ARK may continue.
+    r"""Return the end by the start of each stretch of *text* between two lines over which an ARK may continue.
 
-    A stretch is a page break (a form feed, or lines that end or begin a page), the number of a line, or an empty line
-    after a hyphen.
+    A stretch is a page break: a form feed, or lines that end or begin a page. Or it is the number of a line, or an empty
+    line after a hyphen.
 
     >>> text = "see ark:/12148/bpt6k10\n\n- 12 -\n\n7371t"
     >>> [text[start:end] for start, end in interruptions_in(text).items()]
@@ -190,7 +190,7 @@ def may_go_on_below(text: str, ark_end: int) -> bool:
 
 
 def _interruption_after(text: str, line_end: int) -> dict[int, int]:
-    """Return start and end of the interruption at *line_end*; empty without one, or if no name continues after it."""
+    """Return the end by the start of the interruption at *line_end*; empty without one, or if no name continues after it."""
     is_page_break = text[line_end - 1 : line_end] in _HYPHENS and _EMPTY_LINE.match(text, line_end) is not None
     is_below_foot = False
     for line in islice(_NEXT_LINE.finditer(text, line_end), _MOST_LINES):
@@ -212,7 +212,7 @@ def _interruption_after(text: str, line_end: int) -> dict[int, int]:
 def _is_page_line(text: str, line_end: int, line: re.Match[str], *, is_below_foot: bool) -> bool:
     """Return True if *line*, below the line end *line_end*, is a rule, a page number, or a running head or foot.
 
-    *is_below_foot* is True if the line above is such a line: then a line before an empty line is a head.
+    *is_below_foot* is True if the line above is such a line. A short line before an empty line is then a head.
     """
     line_text = line["line"].strip()
     if _PAGE_LINE.fullmatch(line_text):

@@ -133,7 +133,7 @@ _NAAN_AND_NAME = re.compile(r"/?(?P<compact>[0-9a-z]{5,16}/[0-9A-Za-z]\S*)", re.
 
 
 def with_label(value: str) -> str | None:
-    """Return *value*, of a field for ARKs, with a label if it is a NAAN and a name; None for other values.
+    """Return the *value* of a field for ARKs as an ARK with a label if it is a NAAN and a name; None for other values.
 
     >>> with_label("12148/btv1b8449691v"), with_label("https://n2t.net/ark:/12148/btv1b8449691v")
     ('ark:12148/btv1b8449691v', None)
@@ -235,7 +235,7 @@ def _may_be_after(source: str, offset: int, letters: frozenset[str]) -> bool:
 
 
 def _is_unsure(between: str) -> bool:
-    """Return True if a parser may divide the markup *between* into tags and text differently."""
+    """Return True if a parser may see other tags in the markup *between* than a search for ``<`` and ``>`` does."""
     if _UNSURE_TAG.search(between):
         return True
     return any(tag.count('"') % 2 or tag.count("'") % 2 for tag in _ANY_TAG.findall(between))

@@ -103,7 +103,10 @@ def address_of(resolver: str) -> str:
 
 
 def _search_start(text: str, label_start: int) -> int:
-    """Return the least offset at which a resolver before *label_start* may begin, by its most characters and lines."""
+    """Return the smallest offset at which a resolver before *label_start* may begin.
+
+    A resolver has at most `_LOOK_BACK` characters and `_MOST_LINES` lines.
+    """
     earliest = max(0, label_start - _LOOK_BACK)
     line_end = label_start
     for _ in range(_MOST_LINES):
@@ -131,7 +134,7 @@ def _end_of_open_bracket(url: str) -> int:
 
 
 def _last_url(text: str) -> str | None:
-    """Return the end of *text* from the scheme of a URL on; None without a scheme after the last label."""
+    """Return *text* from the first URL scheme after its last label on; None without such a scheme."""
     text = text[text.rfind("__http") + 2 :] if "__http" in text else text  # a URL in URL Defense
     earlier_label = _EARLIER_LABEL.search(text)
     scheme = _SCHEME.search(text, earlier_label.end() if earlier_label else 0)
@@ -139,7 +142,10 @@ def _last_url(text: str) -> str | None:
 
 
 def _resolver_in_url(written_url: str, label_start: int, whole_addresses: Container[str]) -> WrittenResolver:
-    """Return the resolver in the URL *written_url*, which ends at *label_start*, or in the last value of its query."""
+    """Return the resolver in *written_url*, which ends at *label_start*; its `url` is None if there is none.
+
+    If the URL has a query, only a URL in the last value of the query is the resolver.
+    """
     no_resolver = WrittenResolver(None, label_start)
     written_url = written_url[_end_of_open_bracket(written_url) :]
     if not _SCHEME.match(written_url):
@@ -213,7 +219,10 @@ def _likeliest_url(urls: Sequence[str], whole_addresses: Container[str]) -> tupl
 
 
 def _is_whole_elsewhere(url: str, whole_addresses: Container[str], *, is_path_whole: bool = True) -> bool:
-    """Return True if *url* is in *whole_addresses*; if no line end is in its path, its host is enough."""
+    """Return True if host and path of *url* are in *whole_addresses*.
+
+    If *is_path_whole*, no line end is in the path, and it is enough that the host is there or a known resolver.
+    """
     address = address_of(url)
     host = address.partition("/")[0]
     return address in whole_addresses or (is_path_whole and (host in KNOWN_RESOLVERS or host in whole_addresses))

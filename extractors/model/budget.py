@@ -54,7 +54,7 @@ class TimeBudget:
         return stage in self._spent_stages
 
     def note(self, message: str) -> None:
-        """Add the finding that the CPU time limit was reached, with a *message* about the work, at most once."""
+        """Add the finding that the CPU time limit was reached, with a *message* about the work; the same finding only once."""
         limit = f"the CPU time limit for one document was reached ({self._seconds:g} s)"
         finding = Finding("time-limit", f"{message}: {limit}")
         if finding not in self.findings:

@@ -303,7 +303,8 @@ class Zones:
     def rule_for(self, naan: str, name: str) -> CheckCharacterRule | None:
         """Return the rule for the base name *name* under *naan*; None if no rule applies.
 
-        A declared check character covers the zone of the other rule that applies, by default NAAN and name.
+        If the user declared check characters for *naan*, they cover the zone of a known or learned rule, or else NAAN and
+        name.
 
         >>> Zones().rule_for("13030", "kt4199q42g")
         CheckCharacterRule(zone=<Zone.NAAN_AND_NAME: 'naan-and-name'>, name_count=36, passing_count=35)
@@ -363,7 +364,10 @@ LOOK_ALIKES = ("1lIi|", "0oOD", "5sS", "2zZ", "8bB", "6G", "9gq", "vu")
 
 
 class Edit(StrEnum):
-    """The error that an edit corrects, likeliest first: if fewer edits are possible, a pass by chance is rarer."""
+    """The error that an edit corrects, the likeliest first.
+
+    The fewer edits of a kind are possible, the rarer one of them passes by chance.
+    """
 
     MISSING_CHECK_CHARACTER = "missing-check-character"
     """The check character is missing: by far the most frequent failure in real texts (25 of 28)."""

@@ -59,7 +59,7 @@ class Block:
     lines of its column."""
     seams: tuple[int, ...] = ()
     """Offsets, in order, where gaps or base lines on a page contradict the text: a removed blank in letterspaced words,
-    a blank at a very narrow gap, or a blank before a raised mark. A mention there is never certain by itself."""
+    a blank at a very narrow gap, or a blank before a raised mark. A mention there is never certain without other evidence."""
     page_breaks: tuple[int, ...] = ()
     """Offsets at which further pages begin in a text that spans pages; `page` is the page of its first character."""
     interruptions: tuple[tuple[int, int], ...] | None = None
@@ -68,7 +68,7 @@ class Block:
     following: str = ""
     """The beginning of the next unit (a cell, a box, a paragraph): an ARK at the end of this one may continue in it."""
     is_recognized: bool = False
-    """True if a program read it from a picture (OCR): nothing in it is certain by itself."""
+    """True if a program read it from a picture (OCR). An ARK in it is never certain without other evidence."""
 
     def link_at(self, offset: int) -> int | None:
         """Return the number of the link with this block as target, or with text at *offset*; None without a link."""

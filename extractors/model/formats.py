@@ -44,7 +44,7 @@ class Format(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class DocumentFormat:
-    """The declaration of a format, from which all but its recognition by content is derived."""
+    """The declaration of a format. All about the format follows from it, except how to recognize its content."""
 
     title: str
     """The name of the format in docs/extraction.md."""
@@ -173,7 +173,7 @@ def format_of_suffix(suffix: str) -> str | None:
 
 
 def plugin_format(media_type: str | None, name: str) -> str | None:
-    """Return the name of the plug-in's format with *media_type* or the suffix of the file *name*; None for others."""
+    """Return the name of the format by *media_type* and the suffix of *name*, if a plug-in reads it; None for others."""
     format_name = _format_by_label(media_type, name)
     return format_name if format_name in PLUGIN_FORMATS else None
 
@@ -181,7 +181,7 @@ def plugin_format(media_type: str | None, name: str) -> str | None:
 def format_of(data: bytes, *, media_type: str | None = None, name: str = "", charset: str | None = None) -> str:
     """Return the name of a document's format, by its content, then its media type and file *name*.
 
-    It must not be one of those of `binary_kind`. A PDF must be read in a `Worker`.
+    Callers must exclude documents without a reader first (`binary_kind`), and must read a PDF in a `Worker`.
 
     >>> format_of(b"%PDF-1.7", name="page.html")
     <Format.PDF: 'pdf'>

@@ -89,7 +89,7 @@ class ResolverTarget:
         return f"{fault}: {self.template}" if fault else None
 
     def url(self, ark: Ark, shoulder: str = "") -> str | None:
-        """Return the URL that N2T redirects *ark* to, with a target for names that begin with *shoulder*.
+        """Return the URL that N2T redirects *ark* to by this target; *shoulder* is that of the entry with the target.
 
         None for an unusable target (`fault`).
 
@@ -424,7 +424,7 @@ def _where_fault(where: str) -> str | None:
 
 
 def _target(value: object) -> ResolverTarget | None:
-    """Return the target in *value*, an object with URL and status; in older copies, a URL, perhaps after a status.
+    """Return the target in *value*: an object with URL and status, or in older copies a URL, also as ``302 https://…``.
 
     None without a URL.
     """

@@ -219,10 +219,10 @@ def offset_map(
 
 
 def _skip_line_mark(source: str, line_end: int, next_start: int) -> int:
-    """Return the start of the next line's text: *next_start*, or the offset after a mark that its line shares.
+    """Return the offset of the text of the line at *next_start*, after a mark that belongs to both lines.
 
-    The mark is that of a quotation or comment before both lines, or an arrow that continues a line of program text.
-    *line_end* is the end of the line before.
+    The mark is one of a quotation or comment (``>``, ``#``) before both lines, or an arrow that continues a line of
+    program text. *line_end* is the end of the line before.
 
     >>> _skip_line_mark("> ark:/12148/bpt6k10\\n> 7371t", 20, 21)
     23
@@ -284,7 +284,7 @@ def _replacement(group: str, written_text: str) -> tuple[str, str | None]:
 
 
 def _repaired_escape(char: str, written_text: str, repair: str) -> tuple[str, str | None]:
-    """Return the text in place of *written_text*, the escape of *char*, and the name of the repair; None if it stays.
+    """Return the text in place of *written_text*, the escape of *char*, and the name of the repair; None for no repair.
 
     A character that `_SPECIAL_TEXT` matches is repaired as if raw. Another percent-escape stays as written.
 

@@ -121,7 +121,7 @@ def shared_value(name: str) -> Any:
 
 
 class Worker(Generic[P, R]):
-    """Runs calls of *function*, an importable one, in a process of its own, restarted after each death.
+    """Runs calls of *function*, an importable one, in a separate process, which is started again after it has died.
 
     The limits are those of one call. Threads may share a worker; their calls take turns.
 
@@ -317,7 +317,7 @@ class _Child:
         )
 
     def answer(self, message: bytes, timeout_s: float, most_bytes: int) -> tuple[bytes, bool, bool]:
-        """Return the encoded answer to *message*, True if it is an exception, and True if it is the child's last.
+        """Return the encoded answer to *message*, True if it is an exception, and True if the child ends after it.
 
         Raises EOFError or OSError if the child dies before it answers, and ValueError for an answer over *most_bytes*.
         """
@@ -445,7 +445,7 @@ def _cpu_used_s() -> int:
 
 
 def _answer(message: bytes) -> tuple[bytes, bool]:
-    """Return the encoded result of the call in *message*, or class and message of its exception, and True for these."""
+    """Return the encoded result of the call in *message* and False, or class and message of its exception and True."""
     try:
         function, args, kwargs = pickle.loads(message)
         return to_json(function(*args, **kwargs)), False

@@ -75,7 +75,7 @@ def _result_or_none(get: Callable[[], Any]) -> Any:
 
 
 class _ForgivingPolicy(EmailPolicy):
-    """Cuts long fields, and leaves fields as they are written where the library fails on them."""
+    """A policy that cuts long fields, and gives fields as written if the library fails to parse them."""
 
     def header_fetch_parse(self, name: str, value: str) -> Any:
         value = value[:MOST_FIELD_CHARS]
@@ -89,7 +89,7 @@ _POLICY: Any = _ForgivingPolicy()
 
 
 class _Part(EmailMessage):
-    """A message or part; a parameter on which the library fails is missing."""
+    """A message or part; a parameter that the library fails to parse counts as missing."""
 
     def get_param(self, param: str, failobj: Any = None, header: str = "content-type", unquote: bool = True) -> Any:
         try:

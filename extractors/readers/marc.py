@@ -64,8 +64,8 @@ def read_marc(data: bytes) -> Reading:
 def _fields(record: bytes) -> tuple[list[Field], bool]:
     r"""Return tag and content of the fields of *record*, and True if its directory agrees with their separators.
 
-    Separators show where fields end, because a directory from before a conversion of characters would cut values. The
-    directory gives the tags if it has an entry for each field; otherwise, tags are empty.
+    Separators show where fields end. The directory may be older than a conversion of characters, and its lengths wrong.
+    It only gives the tags, if it has an entry for each field; otherwise, tags are empty.
 
     >>> _fields(b"00000nam  2200049   4500856999900000024999900000\x1ex\x1ey\x1e")
     ([('856', b'x'), ('024', b'y')], False)
@@ -83,7 +83,7 @@ def _fields(record: bytes) -> tuple[list[Field], bool]:
 
 
 def _blocks(tag: str, field: bytes, is_utf8: bool) -> Iterator[Block]:
-    """Yield the values of *field* that may name an ARK, or are ARKs by the type in $2; *tag* is that of the field."""
+    """Yield the values of *field*, which has this *tag*, that may name an ARK, or are one by the type ``ark`` in $2."""
     if _SUBFIELD not in field:
         if may_hold_ark(field.decode("utf-8", "replace")):
             yield value_block(_text(field, is_utf8), tag, single_word_role=Role.METADATA)
@@ -112,7 +112,9 @@ def _subfields(field: bytes) -> Iterator[tuple[str, bytes]]:
 
 
 def _text(value: bytes, is_utf8: bool) -> str:
-    r"""Return *value* as text, with a blank for successive control characters; unless *is_utf8*, it may be MARC-8.
+    r"""Return *value* as text, with a blank for successive control characters.
+
+    Unless *is_utf8*, its encoding is UTF-8 or MARC-8, whichever fits.
 
     >>> _text(b"caf\xc3\xa9\x07ark", True), _text(b"caf\xe2e", False), _text("café".encode(), False)
     ('café ark', 'café', 'café')
@@ -126,7 +128,7 @@ def _text(value: bytes, is_utf8: bool) -> str:
 
 
 def _is_marc8(value: bytes) -> bool:
-    """Return True unless *value* is UTF-8, which many records declare wrongly, or ends within a character."""
+    """Return False if *value* is UTF-8 in spite of its record, or ends within a character of MARC-8."""
     try:
         is_utf8 = not value.decode("utf-8").isascii() or b"\x1b" not in value
     except UnicodeDecodeError:

@@ -42,7 +42,7 @@ def read_plain(data: bytes, *, charset: str | None = None) -> Reading:
 
 
 def _join_label(literals: re.Match[str]) -> str:
-    """Return the replacement of a match of `_SPLIT_LABEL`: empty if *literals* split a label, else the match."""
+    """Return the text in place of *literals*, a match of `_SPLIT_LABEL`: empty if they split a label, else the match."""
     beginning = "ark"[: 3 - len(literals["rest"])]
     is_label = literals.string.endswith(beginning, 0, literals.start())
     return "" if is_label and "ark".endswith(literals["rest"]) else literals[0]
@@ -51,8 +51,7 @@ def _join_label(literals: re.Match[str]) -> str:
 def single_spaced(text: str) -> str:
     r"""Return a double-spaced *text* with one line end after each line, ``\r\n`` in place of ``\n\n``; others unchanged.
 
-    In such a text, an empty line follows each line, and many lines begin with a small letter: there, an empty line is
-    no end of a paragraph.
+    In such a text, an empty line follows each line. It ends no paragraph, because many lines begin with a small letter.
 
     >>> typed = "the scan of the map is at\n\nark:/12148/btv1b84\n\n49691v, in\n\nthe library\n\n"
     >>> single_spaced(typed * 5).count("\r\n"), single_spaced("A map.\n\nAnother map.\n\n" * 9).count("\r\n")

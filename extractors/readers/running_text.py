@@ -33,8 +33,8 @@ class InlineText:
     r"""The text of adjacent inline elements, with the edges of elements and the links in it.
 
     Inline elements don't separate words: ``ark:/12148/<b>btv1b8</b>449691v`` is one ARK. But a line break is inserted at
-    an edge between a word and an ARK or URL, and between an ARK and a word, or a number after an element with the ARK.
-    There an identifier ends, unless the evidence for line breaks joins it.
+    an edge before an ARK or URL. So it is between an ARK and a word, or a number in another element. There the ARK
+    ends, unless the rules for line wraps join it again.
 
     >>> text = InlineText()
     >>> text.write("ARK"); text.begin_element(); text.write("ark:/12148/btv1b8"); text.begin_element()
@@ -55,8 +55,10 @@ class InlineText:
         self._is_at_break = False
         self.length = 0
         self._edges: list[tuple[int, int]] = []
-        """The offsets of edges and of the beginnings of their elements: smaller at the end of an element, larger at an
-        element that is no part of the text."""
+        """For each edge of an element, its offset and the offset at which the element begins.
+
+        The second is smaller at the end of an element, and larger at an element that is no part of the text.
+        """
         self._anchors: list[Anchor] = []
         self._link_start = 0
         self._open_starts = [0] * len(self._open_starts)
@@ -115,7 +117,7 @@ class InlineText:
     def block(self, location: str, role: Role = Role.TEXT, *, following: str = "") -> Block | None:
         """Return the text as a block, without the blanks around it (None if empty), and begin the next text.
 
-        An open link, and open elements, continue there. *location*, *role* and *following* are those of the block.
+        An open link and open elements continue in the next text. *location*, *role* and *following* are those of the block.
         """
         self.set_link(self._link)
         text, edges, anchors = "".join(self._pieces), self._edges, self._anchors
@@ -180,9 +182,9 @@ def _separators(
 
 
 def _ark_start_before(text: str, edge: int, naan_offsets: Sequence[int]) -> int | None:
-    """Return the one of *naan_offsets* whose ARK has a name that begins before *edge* and may continue there, or None.
+    """Return the item of *naan_offsets* for the last ARK before *edge*, if its name has begun and may continue at *edge*.
 
-    *naan_offsets* are the offsets after the first digit of ARKs, in order.
+    None without such an ARK. *naan_offsets* are the offsets after the first digit of each NAAN, in order.
     """
     next_index = bisect_left(naan_offsets, edge)
     start = naan_offsets[next_index - 1] if next_index else edge
@@ -262,7 +264,7 @@ class RunningText:
             self._add_block_of(paragraph)
 
     def join_next_paragraph(self) -> None:
-        """Delete the end of the innermost paragraph: the next paragraph will belong to it."""
+        """Make the next paragraph continue the innermost one, as if the end of that was deleted."""
         if self._open_paragraphs:
             self._open_paragraphs[-1].continues = True
 
@@ -311,7 +313,7 @@ class RunningText:
             self.write("\n")
 
     def set_apart(self) -> None:
-        """Close the text block and keep its paragraph open, so that a footnote mark joins no word next to it."""
+        """End the current block, but not its paragraph. The next text, such as a footnote mark, joins no word before it."""
         if self._open_paragraphs:
             self._add_block_of(self._open_paragraphs[-1])
 
@@ -338,7 +340,7 @@ class RunningText:
                 return
 
     def add_value(self, value: str, location: str, role: Role = Role.METADATA) -> None:
-        """Add *value* as a block of its own, unless it is blank."""
+        """Add *value* as a separate block, unless it is blank."""
         if value.strip():
             self._append(Block(value, role, place=location))
 

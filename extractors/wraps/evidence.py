@@ -103,12 +103,12 @@ class Shapes:
         return Fit.TOO_SHORT if len(ark.name) < min(lengths) else Fit.TOO_LONG
 
     def allows(self, ark: Ark) -> bool:
-        """Return True if the name of *ark* is as long as other names of its kind, or these are unknown."""
+        """Return True if the name of *ark* is as long as other names of its kind, or no such name is known."""
         return self.fit(ark) in (None, Fit.FITS)
 
 
 def _is_shape(length_counts: Counter[int], fewest_names: int) -> bool:
-    """Return True if *length_counts* (names by length) count at least *fewest_names* names, with one or few lengths."""
+    """Return True if *length_counts* (names by length) show a shape: at least *fewest_names* names, of few lengths."""
     name_count = length_counts.total()
     if name_count < fewest_names or len(length_counts) > _MOST_LENGTHS:
         return False

@@ -80,7 +80,7 @@ class Wrap:
     closing_marks: str = ""
     """The marks that may close a bracket or quotation opened directly before the ARK."""
     is_link_cut: bool = False
-    """True if the link annotation of this text ends at the line end, too, as in viewers that link the lines singly."""
+    """True if the link annotation of this text also ends at the line end, as if each line were linked separately."""
 
     @property
     def next_part(self) -> str:
@@ -141,7 +141,7 @@ def slack_in_text(text: str, line_end: int) -> float | None:
     """Return how much shorter the line that ends at *line_end* is than the longest line near it, in characters.
 
     None if there are too few lines, or all have one length, like items of a list. Lines without a blank don't count,
-    because tools can't break a long word; but a longer ARK shows that the line of a shorter ARK had room.
+    because tools can't break a long word. But if the line itself has no blank, lines with an ARK alone count, too.
 
     >>> slack_in_text("The quick brown fox\\njumps over\\nthe lazy dog and the\\nfoxes that are\\n", 30)
     10
@@ -299,7 +299,10 @@ def another_identifier(wrap: Wrap, _: Evidence) -> WrapDecision | None:
 
 
 def no_name_yet(wrap: Wrap, evidence: Evidence) -> WrapDecision | None:
-    """Decide about a label and NAAN without a name: the name follows, unless a word, a date or a note does."""
+    """Decide about a label and NAAN without a name before the line end.
+
+    The name follows, unless the next text is a word, a date or the number of a note. None if the name has begun.
+    """
     if wrap.ark:
         return None
     if wrap.joined_ark is not None and evidence.has_whole_ark(str(wrap.joined_ark)):
@@ -317,7 +320,7 @@ def no_name_yet(wrap: Wrap, evidence: Evidence) -> WrapDecision | None:
 
 
 def whole_elsewhere(wrap: Wrap, evidence: Evidence) -> WrapDecision | None:
-    """Decide by the ARKs that are written without a break in any document."""
+    """Decide by ARKs that are written without a break in any document: the shorter or the longer ARK, but not both."""
     left_ark, joined_ark = wrap.ark, wrap.joined_ark
     if left_ark is None or joined_ark is None:
         return None
@@ -338,7 +341,7 @@ def whole_elsewhere(wrap: Wrap, evidence: Evidence) -> WrapDecision | None:
 
 
 def _decision_elsewhere(ark: Ark, evidence: Evidence, *, is_joined: bool) -> WrapDecision:
-    """Return the decision for *ark*, which is whole elsewhere: certain only if *evidence* supports it independently."""
+    """Return the decision for *ark*, which is whole elsewhere. It is certain if `Evidence.is_supported`, else likely."""
     confidence = Confidence.CERTAIN if evidence.is_supported(ark) else Confidence.LIKELY
     return WrapDecision(is_joined, Reason.COMPLETE_ELSEWHERE, confidence)
 
@@ -353,7 +356,7 @@ def range_follows(wrap: Wrap, _: Evidence) -> WrapDecision | None:
 
 
 def check_character_decides(wrap: Wrap, evidence: Evidence) -> WrapDecision | None:
-    """Decide by the check characters: exactly one of the shorter and the longer ARK has a correct one."""
+    """Decide by the check characters, if one of the shorter and the longer ARK has a correct one and the other a wrong one."""
     left_ark, joined_ark = wrap.ark, wrap.joined_ark
     if left_ark is None or joined_ark is None or left_ark.name == joined_ark.name:
         return None
@@ -385,7 +388,7 @@ def date_follows(wrap: Wrap, _: Evidence) -> WrapDecision | None:
 
 
 def shape_decides(wrap: Wrap, evidence: Evidence) -> WrapDecision | None:
-    """Decide by the shape of names: of this kind, of this institution, or of this NAAN in the documents."""
+    """Decide by the shape of names: a complete form such as a UUID, or the usual length of names of this kind or NAAN."""
     left_ark, joined_ark = wrap.ark, wrap.joined_ark
     if left_ark is None or joined_ark is None or left_ark.name == joined_ark.name:
         return None
@@ -465,7 +468,10 @@ def structure_follows(wrap: Wrap, _: Evidence) -> WrapDecision | None:
 
 
 def structure_before(wrap: Wrap, _: Evidence) -> WrapDecision | None:
-    """Decide by the last character before the line end: after a delimiter the name goes on, except before words."""
+    """Decide by a delimiter directly before the line end; None without one.
+
+    The ARK continues after it, except before a word or a year, or if the delimiter ends a sentence.
+    """
     if wrap.left.endswith(("=", "_")):
         return WrapDecision(True, Reason.DELIMITER_AT_LINE_END, Confidence.LIKELY)
     if wrap.left[-1:] not in "/.:+@":

@@ -68,7 +68,7 @@ _LEAF = re.compile(
 _CONTROL = re.compile(r"[\x01-\x08\x0b\x0e-\x1f]|&#(?:0*([1-9]|[12][0-9]|3[01])|[xX]0*([1-9a-fA-F]|1[0-9a-fA-F]));")
 _FIRST_NONCHARACTER = 0xFDD0
 CONTROLS = {_FIRST_NONCHARACTER + code: code for code in range(32)}
-"""The reverse translation, for the parsed page."""
+"""The table for `str.translate` that restores the characters replaced by `with_controls_spelled`."""
 
 _TAG_NAME = re.compile(r"<(/?)([a-zA-Z][^\s/<>]*)")
 #: Elements that can't nest in themselves, or are empty.
@@ -81,7 +81,7 @@ _NOT_NESTED = frozenset(
 
 
 def prepare_source(markup: str) -> tuple[str, list[Finding], list[Block]]:
-    """Return *markup* without what libxml2 can't parse in linear time, findings, and blocks of removed attributes.
+    """Return *markup* without what libxml2 parses in more than linear time, findings, and blocks of removed attributes.
 
     >>> prepare_source("<?xml version='1.0'?><title/>")[0]
     "<?xml version='1.0'?><title></title>"
@@ -139,7 +139,7 @@ def _valid_character(control: re.Match[str]) -> str:
 
 
 def flatten(markup: str) -> str:
-    """Return *markup* without nesting, for pages deeper than libxml2 reads.
+    """Return *markup* with elements replaced by empty ones, for pages that are nested more deeply than libxml2 allows.
 
     >>> flatten("<div class=x><b>ark:</b><a href=y>z</a></div>")
     '<hr class=x><param>ark:<param><a href=y>z</a><hr>'
@@ -217,10 +217,10 @@ def _strings(document: object) -> Iterator[str]:
 
 
 def _literals(source: str) -> Iterator[str]:
-    """Yield the literals of a script that contain a label, decoded as in JavaScript, unless a line ends in them.
+    """Yield the string literals of a script that contain a label, decoded as in JavaScript.
 
-    A variable that is joined to a literal follows it, because the ARK may continue there. Opening and closing quotes
-    may differ: any quote ends an ARK.
+    The source of a variable that is joined to a literal is added, because the ARK continues in it. A literal ends at any
+    quote, even if another kind opened it; one that ends at a line end is left out.
     """
     read_to = 0
     for label_offset in as_time_allows(label_sign_offsets(source), "label"):
@@ -342,7 +342,7 @@ def _comment_findings(markup: str) -> list[Finding]:
 
 
 def _title_of(markup: str) -> str | None:
-    """Return the title of a page, parsed up to the end of its title; None if more must be parsed.
+    """Return the title of a page, read from its beginning; empty without one, None if more of the page must be parsed.
 
     >>> _title_of("<title>An <i>ark</title><svg><title>x"), _title_of("<p>No more"), _title_of("<title></title>")
     ('An <i>ark', '', None)
@@ -357,10 +357,10 @@ def _title_of(markup: str) -> str | None:
 
 
 def _parse(markup: str) -> tuple[Element | None, str | None]:
-    """Return the root of *markup*, or None, and the fault that ended the parsing early, or None.
+    """Return the root of *markup* (None if it can't be parsed), and the fault that ended the parsing early (None if none did).
 
-    A limit of libxml2, such as 2,048 open elements, ends the parsing without an exception, as the last error in the
-    log. `huge_tree` lifts the limit of 10 MB for one text; `MOST_BYTES` limits the whole.
+    A limit of libxml2, such as 2,048 open elements, ends the parsing without an exception. It is then the last
+    error in the log. `huge_tree` lifts the limit of 10 MB for one text; `MOST_BYTES` limits the whole.
     """
     parser = etree.HTMLParser(encoding="utf-8", huge_tree=True, remove_comments=True, remove_pis=True)
     try:
@@ -376,9 +376,9 @@ def _parse(markup: str) -> tuple[Element | None, str | None]:
 
 
 def _take_page_facts(root: Element, *, has_raising_style: bool) -> PageFacts:
-    """Return title, base, links and scripts of a page, and remove invisible content from its tree.
+    """Return title, base, links and scripts of a page, and change its tree: remove invisible content, mark raised text.
 
-    *has_raising_style* is True if its CSS may raise text.
+    Raised text becomes ``sup`` elements. *has_raising_style* is True if the CSS of the page may raise text.
     """
     facts = PageFacts()
     if has_raising_style:
@@ -407,7 +407,7 @@ def _take_page_facts(root: Element, *, has_raising_style: bool) -> PageFacts:
 
 
 def _is_reference_to_note(link: Element) -> bool:
-    """Return True if the text of *link* is the number of a note, and no word continues after it."""
+    """Return True if the text of *link* is only the number of a note, no word follows directly, and its target is no ARK."""
     is_in_word = (link.tail or "")[:1].isalnum()
     is_number = _NOTE_MARK.fullmatch("".join(link.itertext())) is not None
     return is_number and not is_in_word and not may_hold_ark(link.get("href", ""))

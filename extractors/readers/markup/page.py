@@ -106,7 +106,7 @@ class MarkupPage:
         return None
 
     def _link_at(self, pos: int) -> re.Match[str] | None:
-        """Return the tag of the link that is open at *pos*, or None. Positions of later calls are not smaller."""
+        """Return the tag of the link that is open at *pos*, or None. Calls must be in page order."""
         start, self._links_read_to = self._links_read_to, pos
         tag_start = max(self.markup.rfind(beginning, start, pos) for beginning in ("<a>", "<a ", "<a/", "</a>"))
         if tag_start >= 0:
@@ -180,7 +180,7 @@ class MarkupPage:
     def _enter_link(
         self, tag: re.Match[str], attributes: Mapping[str, str], text: InlineText, targets: dict[int, str]
     ) -> None:
-        """Continue *text* inside the link of *tag*, if that has a target, and add this to *targets* by link number."""
+        """Begin the link of *tag* in *text*, and add its target to *targets* by link number; do nothing without a target."""
         target = attributes.get("href")
         if target:
             number = self._link_number(tag.start())

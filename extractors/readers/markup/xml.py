@@ -145,9 +145,9 @@ def _parse(source: bytes) -> tuple[Element | None, etree.XMLParser]:
 
 
 def _whole_words(data: bytes) -> bytes:
-    """Return *data* without the incomplete word or tag at its end: half an ARK is a wrong ARK.
+    """Return *data* without the last word or tag, which may be incomplete, because half an ARK is a wrong ARK.
 
-    Data that ends with a tag is unchanged. Markup inside a word doesn't divide it.
+    Data that ends with a tag is unchanged. Inline tags don't divide a word.
 
     >>> _whole_words(b"<p>See ark:/12345/x5 and <hi>ark:/</hi>12345/x"), _whole_words(b"<p>x</p> \\n")
     (b'<p>See ark:/12345/x5 and ', b'<p>x</p> \\n')
@@ -201,7 +201,7 @@ class _Document:
             self._read_comment(comment)
 
     def blocks(self) -> Iterator[Block]:
-        """Yield all blocks in order. Targets without a link text are skipped if they only name a file."""
+        """Yield all blocks in order. The target of a link without a text is skipped, unless it has an ARK or ``://``."""
         shown_links = {anchor.link for block in self._blocks for anchor in block.anchors}
         for block in self._blocks:
             if block.link is None or block.link in shown_links:
@@ -256,7 +256,7 @@ class _Document:
             text.set_link(link)
 
     def _read_aside(self, element: Element) -> None:
-        """Add the texts of *element* as blocks of their own; the text around it continues after it."""
+        """Add the texts of *element* as separate blocks; the text around it continues after it as one block."""
         outer_text, outer_unit = self._text, self._unit_name
         outer_text.add_edge()
         self._text, self._unit_name = InlineText(), ""
@@ -264,7 +264,7 @@ class _Document:
         self._text, self._unit_name = outer_text, outer_unit
 
     def _read_comment(self, comment: Element) -> None:
-        """Add the text of *comment*, an editor's one, as a block if it may hold an ARK."""
+        """Add the text of an XML *comment* as a block if it may hold an ARK."""
         text = comment.text or ""
         if may_hold_ark(text):
             self._blocks.append(Block(text, place="comment"))

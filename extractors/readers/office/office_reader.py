@@ -120,7 +120,7 @@ def read_odp(data: bytes) -> Reading:
 def _read_markup(data: bytes, media_type: str, locations: Mapping[str, str], main_part: str) -> Reading:
     """Return a text document or presentation; *locations* maps root elements of parts to locations of their text.
 
-    The first is that of the main part; *main_part* names it for a finding.
+    The first of *locations* is for the main part. *main_part* is a phrase for it in the finding that it is missing.
     """
     package, text = Package(data), RunningText()
     roots = root_names(package)
@@ -190,7 +190,7 @@ def _read_opendocument(data: bytes, media_type: str) -> Reading:
 
 
 def root_names(package: Package) -> dict[str, str]:
-    """Return the local names of root elements by the names of XML members, in natural order of the latter.
+    """Return the local name of the root element of each XML member, by the member's name and in their `natural_order`.
 
     The root element shows the role of a part. By the standard, the relations and ``[Content_Types].xml`` define it, but
     in a damaged package both may be lost.

@@ -70,7 +70,7 @@ class _Field:
 
 
 def raised_styles(elements: Iterable[XmlElement]) -> Iterator[str]:
-    """Yield the ids of styles that raise or hide text, given the *elements* of the styles part, without inheritance."""
+    """Yield the ids of styles that themselves raise or hide text; *elements* are those of the styles part."""
     style = ""
     for element in elements:
         if element.name == "style":
@@ -80,9 +80,9 @@ def raised_styles(elements: Iterable[XmlElement]) -> Iterator[str]:
 
 
 def _is_raising(name: str, attributes: Mapping[str, str]) -> bool:
-    """Return True if the run property *name* raises the run, as superscript or by half points, or hides it.
+    """Return True if the run property *name* with *attributes* raises the text of its run or hides it.
 
-    In DrawingML, `rPr` raises it, in per mille or per cent (strict edition).
+    In WordprocessingML, `vertAlign` and `position` raise it; in DrawingML, the ``baseline`` of `rPr` does.
     """
     value, baseline = attributes.get("val", ""), attributes.get("baseline", "")
     match name:
@@ -112,7 +112,10 @@ class MarkupPart(Walk):
         self._paragraph_links: dict[str, int] = {}
 
     def begin(self, tag: str, parent: Element, attributes: Mapping[str, str]) -> Element:
-        """Return the element for *tag* in *parent*, as `Walk.begin`; skip alternative contents after the first."""
+        """Return the element for *tag* in *parent*, as `Walk.begin`.
+
+        Of the contents of an ``AlternateContent`` element, only the first is read.
+        """
         name = local_name(tag)
         if name in _SKIPPED_ELEMENTS:
             if name == "del" and parent.name == "mark":
@@ -135,7 +138,7 @@ class MarkupPart(Walk):
         return element
 
     def write(self, text: str) -> None:
-        """Write visible text, or else the code of a field, including the results of fields within this code."""
+        """Write visible *text*; within the code of a field, add it to the code, also if it is the result of a nested field."""
         if self._fields and (field := self._open_code_field()) is not None:
             field.code.append(text)
         else:
@@ -153,7 +156,7 @@ class MarkupPart(Walk):
                 self.text.add_link(relation.target, self.open_elements[0].location, is_followed=is_link)
 
     def begin_known_element(self, element: Element, attributes: Mapping[str, str]) -> bool:
-        """Begin *element*, which is no run property; return False if it has no meaning here."""
+        """Begin *element*, which is no run property; return False if this reader ignores such elements, but not their text."""
         name, location = element.name, element.location
         match name:
             case "t":
@@ -201,9 +204,9 @@ class MarkupPart(Walk):
         return True
 
     def _read_property(self, name: str, properties: Element, attributes: Mapping[str, str]) -> None:
-        """Read the property *name* among the *properties* of a run.
+        """Read the property *name* among the *properties* of a run: its format, its link, or that it is raised or hidden.
 
-        A raised 3 after an ARK is a footnote mark, not its last character.
+        Raised text is separated, because a raised 3 after an ARK is a footnote mark.
         """
         run = properties.run
         assert run is not None
@@ -228,9 +231,9 @@ class MarkupPart(Walk):
     # -- links and fields
 
     def _relation_target(self, attributes: Mapping[str, str], fragment_name: str) -> str:
-        """Return the target of the relation whose id is in *attributes*; empty without one.
+        """Return the target of the relation whose id is in *attributes*, and count it as used; empty without a relation.
 
-        The attribute *fragment_name* has its fragment.
+        If the attribute *fragment_name* has a value, it is added as the fragment.
         """
         identifier, fragment = attributes.get("id", ""), attributes.get(fragment_name, "")
         relation = self._relations.get(identifier)
@@ -240,7 +243,10 @@ class MarkupPart(Walk):
         return f"{relation.target}#{fragment}" if fragment else relation.target
 
     def _link_run(self, element: Element, attributes: Mapping[str, str]) -> None:
-        """Begin the link of a run in DrawingML, where links may span several runs, or add the link of a picture."""
+        """Begin the link of a run in DrawingML, or add the link of a picture.
+
+        Runs of one paragraph with the same relation share a link.
+        """
         identifier = attributes.get("id", "")
         relation, run = self._relations.get(identifier), element.run
         if relation is None or not relation.is_external:
@@ -281,7 +287,7 @@ class MarkupPart(Walk):
             self._end_code(field)
 
     def _read_code(self, result: Element, code: str) -> None:
-        """Make *result* the text of a link if the *code* of its field is HYPERLINK; keep other code with an ARK."""
+        """Make *result* the text of a link if the *code* of its field is HYPERLINK; add other code with an ARK as a value."""
         target = hyperlink_target(code)
         self.open_link(result, target)
         if not target and may_hold_ark(code):  # reference managers store citations in the code of their fields
@@ -306,7 +312,8 @@ def _symbol(attributes: Mapping[str, str]) -> str:
 class SheetPart(MarkupPart):
     """Reads one sheet, the comments on it, or the table of strings that the cells of all sheets share.
 
-    A cell with a string is a text at ``Sheet1!B12``, a shared string one at its number. *strings* has these by number.
+    A cell with a string is a text at the location ``Sheet1!B12``. In the table of strings, the location is the number of
+    the string. *strings* are the shared strings by their numbers.
     """
 
     def __init__(
@@ -361,7 +368,7 @@ class SheetPart(MarkupPart):
         self.text.write(" ")
 
     def close(self) -> None:
-        """End the sheet, and connect the links, which come after the cells, with the text of their cells."""
+        """End the sheet, and make the texts of cells those of their links, which come after the cells in the file."""
         super().close()
         for index in range(self._first_block, len(self.text.blocks)):
             block = self.text.blocks[index]

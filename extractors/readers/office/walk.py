@@ -55,7 +55,7 @@ class Walk(EventTarget, ABC):
 
     @abstractmethod
     def begin(self, tag: str, parent: Element, attributes: Mapping[str, str]) -> Element:
-        """Return a new element for *tag* in *parent*, or *parent* itself if the tag has no meaning of its own.
+        """Return a new element for *tag* in *parent*, or *parent* itself if the tag means nothing in this format.
 
         For an element to skip with its content, return `SKIPPED_ELEMENT`. *attributes* are by local name.
         """

@@ -34,8 +34,8 @@ Row = list[int]
 def running_lines(page: PdfPage, *neighbours: PdfPage | None) -> frozenset[int]:
     """Return the indexes of the lines in the running head or foot of *page*, by comparison with its *neighbours*.
 
-    A row of it is at the same height on a neighbour, and equal except for numbers that count pages. Or white space
-    separates it from the text on both pages; a page number may be separate on this page alone.
+    Such a row is at the same height on a neighbour, and has the same text except for page numbers. Or white space
+    separates a row at this height from the text on both pages. For a page number, white space on *page* is enough.
     """
     rows = _rows(page.lines)
     line_distances = [above.middle - below.middle for above, below in pairwise(page.lines)]
@@ -62,9 +62,10 @@ def _rows(lines: Lines) -> list[Row]:
 
 
 def _is_running(page: PdfPage, outer: Row, inner: Row, leading: float, neighbours: Sequence[PdfPage]) -> bool:
-    """Return True if the lines in *outer* are a running head or foot beside the text line *inner* of a page.
+    """Return True if the row *outer* of *page* is in a running head or foot; *inner* is the next row towards the text.
 
-    The *neighbours* of the page have the same line or a line in the same place, or it is a page number.
+    A neighbour has the same row, or a row at the same height that white space separates, or *outer* is a page number.
+    *leading* is the usual distance of lines in points.
     """
     lines = page.lines
     if any(_has_counterpart(page, index, neighbour) for neighbour in neighbours for index in outer):
@@ -77,9 +78,9 @@ def _is_running(page: PdfPage, outer: Row, inner: Row, leading: float, neighbour
 
 
 def _has_counterpart(page: PdfPage, index: int, neighbour: PdfPage) -> bool:
-    """Return True if *neighbour* has line *index* of *page* at the same height, except for numbers that count pages.
+    """Return True if *neighbour* has the text of line *index* of *page* at the same height; page numbers may differ.
 
-    Bullets are no evidence: those of slides are at the same heights.
+    A line without letters and digits, such as a bullet, gives False: bullets of slides are often at the same height.
     """
     line = page.lines[index]
     text = page.text[line.start : line.end]
@@ -105,9 +106,9 @@ def _is_same_head(text: str, later_text: str, pages_apart: int) -> bool:
 
 
 def _is_set_apart_on(page: PdfPage, middle: float, leading: float) -> bool:
-    """Return True if the first or last row of *page* is at *middle*, and far from the next by the usual *leading*.
+    """Return True if the first or last row of *page* has its centre at the height *middle*, and is far from the next row.
 
-    Both are in points.
+    *leading* is the usual distance of lines. Both are in points.
     """
     rows = [page.lines[row[0]].middle for row in _rows(page.lines)]
     edges = [(rows[0], rows[1]), (rows[-1], rows[-2])] if len(rows) > 1 else []
@@ -207,9 +208,9 @@ def _part_of_lines(page: PdfPage, indexes: Sequence[int]) -> PagePart:
 
 
 def _continued_note(part: PagePart, body: PagePart) -> PagePart | None:
-    """Return the end of *body*, from the footnote that continues *part*, of the page before; None if there is none.
+    """Return the end of *body* from the footnote on that continues *part*, a part of the page before; None without one.
 
-    White space separates it from the text above, and it begins with the possible rest of an ARK.
+    White space separates the footnote from the text above, and it begins with the possible rest of an ARK.
     """
     lines, text = body.page.lines, body.page.text
     indexes = [index for index, line in enumerate(lines) if body.offset_in_part(line.start) is not None]
@@ -238,7 +239,7 @@ def _may_continue(part: PagePart, next_part: PagePart) -> bool:
 
 
 def _merged_links(page: PdfPage) -> list[Link]:
-    """Return the links of *page*; annotations of one URI are one link if their texts are continuous, or empty."""
+    """Return the links of *page*, with annotations of one URI as one link if the text under them is continuous or unknown."""
     links: list[Link] = []
     last_index_of_uri: dict[str, int] = {}
     for link in page.links:
@@ -252,7 +253,7 @@ def _merged_links(page: PdfPage) -> list[Link]:
 
 
 def _is_continuous(text: str, ranges: Sequence[tuple[int, int]], next_ranges: Sequence[tuple[int, int]]) -> bool:
-    """Return True if *text* at the *ranges* of an annotation continues at *next_ranges*, or if either is empty."""
+    """Return True if only blanks or hyphens of *text* are between *ranges* and *next_ranges*, or if either is empty."""
     if not ranges or not next_ranges:
         return True
     return ranges[-1][1] <= next_ranges[0][0] and bool(
@@ -303,7 +304,7 @@ class _Text:
         self.text = "".join(pieces)
 
     def ranges_of(self, page: PdfPage, link: Link) -> list[tuple[int, int]]:
-        """Return the ranges in this text of *link*, on *page*; empty if another text has the link."""
+        """Return the ranges of offsets in this text that *link*, on *page*, covers; empty if it covers none of this text."""
         if page.number not in self._parts:
             return []
         part, part_start = self._parts[page.number]

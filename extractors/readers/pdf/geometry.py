@@ -97,7 +97,7 @@ class Glyphs:
         """The quarter turns of text on the page, as in a table on its side, a margin or a rotated page."""
 
     def find_turns(self, offsets: Iterable[int]) -> None:
-        """Store the quarter turns of the characters at *offsets* in `turns`, so that their boxes are turned from now on."""
+        """Set `turns` to the rotations of the characters at *offsets*, so that `box` returns upright boxes from now on."""
         self.turns = frozenset(map(self.turn, offsets)) | {0}
 
     def reordered(self, origins: Sequence[int]) -> Self:
@@ -107,7 +107,7 @@ class Glyphs:
         return reordered_glyphs
 
     def turn(self, offset: int) -> int:
-        """Return the quarter turns (0 to 3) of the character at *offset*."""
+        """Return by how many quarter turns (0 to 3) the character at *offset* is rotated."""
         angle = float(pdfium.FPDFText_GetCharAngle(self._text_page, self._index(offset)))
         return round(angle / (math.pi / 2)) % 4
 
@@ -195,9 +195,9 @@ def without_false_breaks(text: str, lines: Lines) -> str:
 
 
 def _is_level(line: Line, next_line: Line) -> bool:
-    """Return True if *next_line* is on the base line of *line*, and no raised mark.
+    """Return True if *next_line* continues *line* at the same height, and is no raised mark.
 
-    The ink of a letter lies within the height of the font, or hangs below it (g).
+    One of the boxes is within the height of the other, or *next_line* hangs below, as the ink of a "g" does.
     """
     is_line_within = line.bottom > next_line.bottom - SLACK and line.top < next_line.top + SLACK
     is_following_within = next_line.bottom > line.bottom - SLACK and next_line.top < line.top + SLACK
@@ -207,7 +207,10 @@ def _is_level(line: Line, next_line: Line) -> bool:
 
 
 def line_slack_of(lines: Lines, is_wanted: Sequence[bool]) -> tuple[tuple[int, float], ...]:
-    """Return, for *lines* whose *is_wanted* is True, the offset of the end and how many characters fit there."""
+    """Return the end offset of each line whose *is_wanted* is True, and how many further characters fit in the line.
+
+    Lines whose free space is unknown are left out.
+    """
     line_slack = []
     stretches, continued_indexes = _stretches(lines)
     for start_index, stop_index in stretches:
@@ -235,7 +238,10 @@ def line_slack_of(lines: Lines, is_wanted: Sequence[bool]) -> tuple[tuple[int, f
 
 
 def _stretches(lines: Lines) -> tuple[list[tuple[int, int]], set[int]]:
-    """Return the index ranges of successive *lines* in a column, and the indexes of lines that the next continues."""
+    """Return the index ranges of successive *lines* in a column, and the indexes of lines that the next one continues.
+
+    The next line is then at the same height: PDFium breaks lines at raised footnote marks.
+    """
     ranges: list[tuple[int, int]] = []
     continued_indexes: set[int] = set()
     start_index = 0
@@ -258,7 +264,7 @@ def _stretches(lines: Lines) -> tuple[list[tuple[int, int]], set[int]]:
 def _right_edge(lines: Lines, column: Sequence[int]) -> float | None:
     """Return the right edge, in points, of the *column* with these line indexes; None for few lines.
 
-    Many lines end there, or else the longest that isn't overfull.
+    Many lines end at this edge, or else the longest line that isn't overfull does.
     """
     if len(column) < _FEWEST_LINES:
         return None
@@ -299,7 +305,7 @@ class Rows:
         return sorted(span for span in ranges if span is not None)
 
     def _range_under(self, line: Line, rectangle: Box) -> tuple[int, int] | None:
-        """Return the offsets of the characters of *line* in the *rectangle* of a link, without blanks; None for none."""
+        """Return start and end of the characters of *line* in a link's *rectangle*, without outer blanks; None without any."""
         if line.right < rectangle.left or rectangle.right < line.left:
             return None
         start, end = line.start, line.end
@@ -375,7 +381,7 @@ def is_right_to_left(text: str) -> bool:
 
 
 def order_text(text: str, lines: Lines, glyphs: Glyphs) -> OrderedText:
-    """Return the *text* of a page with the characters of each of its *lines* in reading order."""
+    """Return the *text* of a page written from right to left, with the characters of each line in reading order."""
     glyph_rows: list[tuple[list[_Glyph], float]] = []
     for line in lines:
         end = line.end + text.startswith(LINE_END_HYPHEN, line.end)
@@ -408,7 +414,7 @@ def order_text(text: str, lines: Lines, glyphs: Glyphs) -> OrderedText:
 
 
 def _rows(text: str, offsets: range, glyphs: Glyphs) -> Iterator[list[_Glyph]]:
-    """Yield the rows at the *offsets* of a line, without blanks: mostly one row, with glyphs from left to right."""
+    """Yield the glyphs at the *offsets* of a line, without blanks, as one or more rows, each from left to right."""
     visible_offsets = [offset for offset in offsets if not text[offset].isspace()]
     boxes = glyphs.boxes(visible_offsets)
     row_glyphs = [
@@ -427,7 +433,10 @@ def _rows(text: str, offsets: range, glyphs: Glyphs) -> Iterator[list[_Glyph]]:
 
 
 def _insert_row(rows: list[tuple[list[_Glyph], float]], row: list[_Glyph], height: float) -> None:
-    """Insert *row* and its font *height* (points) into *rows*, from the top, or merge it with the row it continues."""
+    """Insert *row* and its font *height* (points) into *rows*, which are from top to bottom.
+
+    A row that continues another at the same height is merged with it.
+    """
     position = len(rows)
     for index in range(position - 1, max(-1, position - _MOST_ROW_DISTANCE), -1):
         other_row = rows[index][0]
@@ -473,10 +482,10 @@ def _runs(line: Sequence[_Glyph], height: float) -> list[list[_Glyph]]:
 
 
 def _runs_by_line(runs: list[list[_Glyph]]) -> Iterator[list[_Glyph]]:
-    """Yield the *runs* of a line in reading order, for programs such as Pango, which order each line separately.
+    """Yield the *runs* of a line with the characters of wrapped URLs in reading order.
 
-    Then the characters that end a line of a URL are at its left (``//:https``), and digits that begin a line at its
-    right (``cl010066723/53355``).
+    Programs such as Pango order each line of a wrapped URL separately. They draw the delimiters that end a line at its
+    left (``//:https``), and digits that begin a line at its right (``cl010066723/53355``).
     """
     for index, run in enumerate(runs):
         text = "".join(glyph.char for glyph in run)

@@ -129,9 +129,9 @@ class _LineCell(NamedTuple):
 
 
 def is_table_like(lines: Lines) -> bool:
-    """Return True if successive *lines* are repeatedly lower and wholly at the left, as at the end of a table's row.
+    """Return True if *lines* repeatedly go on lower and wholly at the left, as after the last cell of a table's row.
 
-    Columns of running text don't do this.
+    Columns of running text do so too rarely to count.
     """
     line_returns = (
         line.right <= previous_line.left + SLACK and line.bottom < previous_line.bottom - SLACK
@@ -165,7 +165,10 @@ class CellTable:
         )
 
     def line_slack(self) -> tuple[tuple[int, float], ...]:
-        """Return, for the wanted lines, the offset of the end and the free space in their last cell, in characters."""
+        """Return the end offset of each wanted line, and how many further characters fit in its last cell.
+
+        Lines without enough similar cells are left out.
+        """
         right_edges: dict[int, list[float]] = {}
         for cells in self._cells.values():
             for cell in cells:
@@ -235,7 +238,7 @@ MOST_CHARS = 2_000_000
 
 
 class PageTooLarge(Exception):
-    """Raised for a page over the limits of objects."""
+    """Raised for a page with more than `MOST_OBJECTS` objects."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -310,7 +313,7 @@ def read_page(document: PdfDocument, number: int, *, is_continuation: bool) -> P
 
 
 def _with_text(page: PdfiumPage, pdf_page: PdfPage, faults: list[str], *, is_continuation: bool) -> PdfPage:
-    """Return *pdf_page* with its text, and with geometry if this may matter and is available.
+    """Return *pdf_page* with its text; with geometry, too, if it has a label or an ARK link, or may span pages.
 
     *is_continuation* is that of `read_page`. Failures are added to *faults*.
     """
@@ -358,7 +361,8 @@ def _labels_in(text: str) -> list[int]:
 def _is_garbled(text: str, text_page: PdfTextPage) -> bool:
     """Return True if PDFium has no characters for most glyphs, and few words of *text* are common words.
 
-    The fonts of old TeX have no mapping either, but number most letters as in ASCII.
+    A text with a label is never garbled. The fonts of old TeX have no mapping either, but number most letters as in
+    ASCII, so that common words remain.
     """
     if len(_COMMON_WORD.findall(text)) > _COMMON_SHARE * len(text.split()) or _LABEL.search(text):
         return False
@@ -408,7 +412,7 @@ def _is_invisible(page: PdfiumPage) -> bool:
 
 
 def _may_text_end(lines: Lines, line_count: int) -> bool:
-    """Return True if the text of a page may end before its last *line_count* lines, by the space above them."""
+    """Return True if the space above the last *line_count* lines is large enough for a foot below the text of a page."""
     if not 0 < line_count < len(lines):
         return line_count == 0
     line, next_line = lines[-line_count - 1], lines[-line_count]
@@ -416,7 +420,10 @@ def _may_text_end(lines: Lines, line_count: int) -> bool:
 
 
 def _with_geometry(page: PdfPage, labels: Sequence[int], ark_links: set[str], glyphs: Glyphs) -> PdfPage:
-    """Return *page* with corrected spaces and free space around *labels*, and the text under *ark_links* (URIs)."""
+    """Return *page* with corrected spaces and free line space around *labels* (offsets), and text ranges for *ark_links*.
+
+    *ark_links* are the URIs of links that may hold an ARK.
+    """
     text, lines, links = page.text, page.lines, page.links
     if ark_links:
         rows = Rows(text, lines, glyphs)
@@ -448,7 +455,7 @@ def _with_geometry(page: PdfPage, labels: Sequence[int], ark_links: set[str], gl
 
 
 def _flags_near_labels(text: str, labels: Iterable[int], lines: Lines) -> list[bool]:
-    """Return a flag for each of *lines*: True around a label, from the resolver before to the end of its word."""
+    """Return a flag for each of *lines*: True for lines near one of *labels* (offsets), from its resolver to its word's end."""
     flags = [False] * len(lines)
     for label in labels:
         label_line = line_index_at(lines, label)

@@ -82,7 +82,7 @@ class _Page:
         self._blanks_of_line: dict[int, list[float]] = {}
 
     def reordered_spans(self, labels: Iterable[int]) -> Iterator[tuple[Span, list[Span]]]:
-        """Yield the spans around *labels* (offsets) that PDFium has in a wrong order, with their parts in order."""
+        """Yield each span around *labels* (offsets) that PDFium has in a wrong order, with its parts in reading order."""
         turned_ranges = dict(self._turned_ranges())
         for first, last in turned_ranges.items():
             line_spans = [[self._line_span(index)] for index in range(last, first - 1, -1)]
@@ -99,7 +99,7 @@ class _Page:
     # -- text on its side
 
     def _turned_ranges(self) -> Iterator[tuple[int, int]]:
-        """Yield first and last index of successive lines of text on its side, a line above the previous one."""
+        """Yield the indexes of the first and last line of each series of lines on their side, each above the line before."""
         if len(self._glyphs.turns) == 1:
             return
         first = 0
@@ -120,9 +120,9 @@ class _Page:
     # -- columns
 
     def _gutters_around(self, label: int, index: int) -> list[_Gutter]:
-        """Return the gutters at the left and right of the word at the offset *label* in line *index*.
+        """Return the gutters at the left and right of the word at the offset *label* in line *index*, as far as there are any.
 
-        Empty if the word neither continues below in its own column nor begins in the line above.
+        Empty if the word neither continues in the line below nor begins in the line above, within its column.
         """
         cells = self._cells(index)
         cell = next(cell for cell in cells if cell.start <= label < cell.end)
@@ -148,12 +148,18 @@ class _Page:
         return _RESOLVER.search(last_word, max(0, last_word.rfind("ark:"))) is not None
 
     def _is_row(self, index: int, gutter: _Gutter) -> bool:
-        """Return True if no text, or another identifier, is below line *index* at the left of *gutter*."""
+        """Return True if the word at the left of *gutter* doesn't continue below line *index*.
+
+        There is no text in its column, or another identifier.
+        """
         below = [cell for cell in self._cells(index + 1) if cell.right <= gutter.right] if index < gutter.last else []
         return not below or NEW_IDENTIFIER.match(self._text, below[-1].start) is not None
 
     def _gutter(self, gap: tuple[float, float], line_index: int) -> _Gutter | None:
-        """Return the gutter with *gap*, from left to right, in line *line_index* or the next; None for a wide blank."""
+        """Return the gutter that *gap* (left and right edge, in points) is part of, from line *line_index* up and down.
+
+        None if the gap is only a wide blank.
+        """
         left, right = gap
         ends, shared_count, is_justified, height = {}, 0, False, inf
         for step in (-1, 1):
@@ -217,7 +223,10 @@ class _Page:
             yield from self._spans_with_breaks(lines)
 
     def _spans_with_breaks(self, line_spans: Sequence[Sequence[Span]]) -> list[Span]:
-        """Return the spans of *line_spans*, with line breaks between them, unless a hyphen includes one."""
+        """Return the spans of all lines in *line_spans*, with a line break between lines.
+
+        PDFium's hyphen at a line end (U+FFFE) includes the line break, so that none is added after it.
+        """
         spans: list[Span] = []
         for part in line_spans:
             if spans and (spans[-1] == _LINE_BREAK or self._text[spans[-1][1] - 1] != LINE_END_HYPHEN):
@@ -236,7 +245,7 @@ class _Page:
         return self._cells_of_line[index]
 
     def _cells_of(self, index: int) -> Iterator[_Cell]:
-        """Yield the parts of a line between wide gaps, and note the widths of its other blanks."""
+        """Yield the parts of line *index* between wide gaps; add the widths of its other blanks to `_blanks_of_line`."""
         start, end = self._line_span(index)
         offsets = [offset for offset in range(start, end) if not self._text[offset].isspace()]
         cell: _Cell | None = None

@@ -49,9 +49,10 @@ _HANGING_CHARS = frozenset("gjpqyJQ,;()[]{}/@_")
 def with_drawn_underscores(
     text: str, labels: Iterable[int], lines: Lines, glyphs: Glyphs, strokes: Sequence[Box]
 ) -> str:
-    """Return *text* with underscores for spaces at *strokes*, thin drawn lines from the lowest, in lines near *labels*.
+    """Return *text* with an underscore in place of each space with a drawn line on the base line, in lines near *labels*.
 
-    TeX draws the underscores that its old fonts don't have.
+    TeX draws the underscores that its old fonts don't have. *labels* are offsets. *strokes* are thin drawn lines, the
+    lowest first.
     """
     chars = list(text)
     near_indexes = {
@@ -71,14 +72,14 @@ def with_drawn_underscores(
 
 @dataclass(frozen=True, slots=True)
 class Corrections:
-    """The wrong spaces in a page's text; offsets are code points in PDFium's text."""
+    """The wrong and missing spaces in a page's text; offsets are code points in PDFium's text."""
 
     removed: tuple[int, ...] = ()
     """Offsets of false spaces, in order."""
     inserted: tuple[int, ...] = ()
     """Offsets of characters that need a space before them, in order."""
     doubtful: tuple[int, ...] = ()
-    """Offsets of doubtful spaces, in order."""
+    """Offsets of spaces that stay, but may be false, in order."""
 
     def __bool__(self) -> bool:
         return bool(self.removed or self.inserted)
@@ -98,7 +99,7 @@ class Corrections:
         return "".join((*pieces, text[copied_to:]))
 
     def new_offset(self, offset: int) -> int:
-        """Return the new offset of the character at *offset*, or of the space inserted before it."""
+        """Return the offset after corrections of the character at *offset*, or of a space that is inserted before it."""
         return offset - bisect_left(self.removed, offset) + bisect_left(self.inserted, offset)
 
     @property
@@ -127,7 +128,7 @@ class Spacing:
         self._letterspacing: set[int] = set()
 
     def corrections(self) -> Corrections:
-        """Return the corrections for the words around all labels, over all their lines."""
+        """Return the corrections for the words with labels, in all lines that such a word is on."""
         removed_offsets: set[int] = set()
         inserted_offsets: set[int] = set()
         doubtful_offsets: set[int] = set()
@@ -157,7 +158,7 @@ class Spacing:
         )
 
     def _find_usual_space(self) -> float:
-        """Return the usual width of a space of this page in heights of the font; 0.0 if spaces are characters."""
+        """Return the usual width of a space on this page, in font heights; 0.0 if PDFium inserted none of the spaces."""
         text = self._text
         probes = {text.find(" ", probe * len(text) // _PROBES) for probe in range(_PROBES)} - {-1, 0, len(text) - 1}
         generated_spaces = list(filter(self._glyphs.is_generated, probes))
@@ -172,7 +173,7 @@ class Spacing:
         return frozenset(space for space, gap in zip(spaces, self._gaps_at(spaces), strict=True) if gap >= least_gap)
 
     def _gaps_at(self, spaces: Collection[int]) -> list[float]:
-        """Return the widths of *spaces* (offsets), in heights of the font: of the larger one, next to a raised mark."""
+        """Return the widths of *spaces* (offsets), in heights of the larger of the fonts on both sides."""
         previous_boxes = self._glyphs.boxes(space - 1 for space in spaces)
         next_boxes = self._glyphs.boxes(space + 1 for space in spaces)
         return [
@@ -183,7 +184,10 @@ class Spacing:
     # -- letterspaced words
 
     def _letterspacing_around(self, label: int, index: int) -> Iterator[int]:
-        """Yield the offsets of false spaces in the letterspaced word around *label*, from line *index* up and down."""
+        """Yield the offsets of false spaces in the letterspaced word around *label*, an offset in line *index*.
+
+        The word may continue in lines above and below. Nothing is yielded for a word that isn't letterspaced.
+        """
         start, end = self._lines[index].start, self._lines[index].end
         space = self._text.rfind(" ", max(start, label - _NEAR_CHARS), label)
         if space < 0 or label in self._letterspacing or self._text.find(" ", label, min(end, label + _NEAR_CHARS)) < 0:
@@ -232,8 +236,8 @@ class Spacing:
     def _last_letterspaced(self, index: int, letters: list[int], gaps: list[float], usual_gap: float, step: int) -> int:
         """Return the index in *letters* of the last letter of a letterspaced word, from *index* in direction *step*.
 
-        *gaps* are those between *letters*, and *usual_gap* is that of the word. Of two close letters, the first already
-        belongs to a word that isn't letterspaced.
+        *gaps* are those between *letters*, and *usual_gap* is that of the word. If two
+        letters are close, a word that isn't letterspaced begins with the first of them.
         """
         while 0 <= index + step < len(letters):
             gap = gaps[min(index, index + step)]
@@ -268,7 +272,7 @@ class Spacing:
                 yield space
 
     def _pieces_after(self, label: int, line_index: int) -> Iterator[tuple[int, int, list[int]]]:
-        """Yield start, end and false spaces of the word from *label* in line *line_index*, line by line."""
+        """Yield start, end and false spaces of the word at *label* in line *line_index*, a tuple for each line it is on."""
         start = label
         for index in range(line_index, min(len(self._lines), line_index + _MOST_LINES)):
             line = self._lines[index]
@@ -331,9 +335,8 @@ class Spacing:
     def _raised_mark(self, start: int, end: int, base_line: float | None, height: float) -> int | None:
         """Return the offset of a footnote mark in the word from *start* to *end*, or None.
 
-        *base_line* is the position of its base line, or None, and *height* that of its font, in points.
-
-        Its font is smaller and raised, or its letters are higher, because some faces have raised digits.
+        The mark is in a smaller, raised font, or its characters are higher because the font has raised digits. *base_line* is
+        the position of the word's base line, None if unknown, and *height* the height of its font, both in points.
         """
         text = self._text
         first_offset = max(start, end - _MARK_CHARS)  # the maximum length of a mark and the characters after it
