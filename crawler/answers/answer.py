@@ -38,10 +38,10 @@ _NESTED = re.compile(
 
 
 def parse_record(media_type: str | None, text: str, ark: Ark | None = None) -> Record | None:
-    """Return the record in *text*, the body of an answer of type *media_type*: values by label, by segment; or None.
+    """Return the record in *text*, the body of an answer of type *media_type*, or None.
 
-    It is read as JSON, Turtle, XML, YAML or ANVL, by type and first characters. Of several records, that about *ark*
-    counts, or else the first. Never raises.
+    It maps segments, such as ``erc``, to values by label. Media type and first characters decide if the text is read as
+    JSON, Turtle, XML, YAML or ANVL. Of several records, that about *ark* counts, or else the first. Never raises.
 
     >>> parse_record("text/plain", "erc:\\nwho: Austin, Larry\\nwhat: A Study\\nwhen: 1952\\nwhere: ark:67531/m1\\n")
     {'erc': {'who': 'Austin, Larry', 'what': 'A Study', 'when': '1952', 'where': 'ark:67531/m1'}}
@@ -61,9 +61,9 @@ def parse_record(media_type: str | None, text: str, ark: Ark | None = None) -> R
 
 
 def _anvl_record(text: str, ark: Ark | None) -> Record | None:
-    """Return the record of lines with labels in *text* as labels with values by its kind, or None.
+    """Return the record in *text*, lines with labels, as values by label, by segment; or None.
 
-    Of a set, it is the record about *ark*. Other kinds are ``error`` and ``registry``.
+    Of a set, it is the record about *ark*. An error has the segment ``error``, a registry entry ``registry``.
     """
     if error := _ERROR.match(text):
         return {"error": {"error": error["words"]}}

@@ -165,7 +165,10 @@ def _references(page: Page) -> Iterator[str]:
 
 
 def _is_only_text(own_elements: Iterable[Page], in_scripts: Iterable[str]) -> bool:
-    """Return True if the own part of a page has no media, and if all addresses there and in its scripts are of no object."""
+    """Return True if a page has no media, and no address that may be that of an object.
+
+    *own_elements* are its elements without the site's parts, and *in_scripts* the addresses in its scripts.
+    """
     bodies = [element.body or element for element in own_elements]
     if any(body.find(_SHOWN_ELEMENTS) is not None for body in bodies):
         return False
@@ -424,9 +427,9 @@ def _has_empty_fields(page: Page) -> bool:
 
 
 def _has_only_labels(text: str, headings: Iterable[str]) -> bool:
-    """Return True if a text, without headings and addresses, has labels and words for nothing, and no value.
+    """Return True if a text, without headings and addresses, has only labels, and words such as "null" as values.
 
-    Two labels are known. Others end with a colon and have few words.
+    At least two labels must be known. Others may be any few words before a colon.
 
     >>> _has_only_labels("Record Title: Author: - Shelfmark: | Date: null", ["Record"]), _has_only_labels("Date: 1784", [])
     (True, False)

@@ -107,7 +107,7 @@ class AnswerReader:
         return await result
 
     async def _read_waiting(self) -> None:
-        """Read all waiting answers, some at a time; a failure of the process is that of each of them."""
+        """Read all waiting answers, some at a time. If this fails, each of these gets the failure."""
         while self._waiting:
             waiting_answers = [self._waiting.popleft() for _ in range(min(_MOST_AT_ONCE, len(self._waiting)))]
             try:

@@ -1,7 +1,7 @@
 """Read the claims of an answer: the ARKs that it is about, and its promises.
 
-Claims are in headers, head, record and text. A commitment is a rating by someone, since some day; ``Not Guaranteed`` is
-one too (draft-kunze-ark-38, 5.1.1).
+Claims are in headers, head, record and text. A commitment is a rating such as ``Not Guaranteed`` by a guarantor, from
+some day on (draft-kunze-ark-38, 5.1.1).
 """
 
 from __future__ import annotations
@@ -80,11 +80,11 @@ def identifies_itself_in(locations: Iterable[str]) -> bool:
 
 
 def subject_of(record: Mapping[str, Mapping[str, str]], ark: Ark, header_arks: Sequence[Ark] = ()) -> Subject:
-    """Return the subject of a *record* (values by label, by segment) in an answer to a request for *ark*.
+    """Return the subject of a *record* in an answer to a request for *ark*.
 
-    The subject is the ARK in an element such as ``where`` or ``identifier``. *header_arks* are the ARKs of the Link
-    header. An ARK in ``erc-support`` or ``erc-from`` is the address of the statement or of the record, so it does not
-    count.
+    *record* maps each part, such as ``erc``, to its values by label. *header_arks* are the ARKs of the Link header. The
+    subject is the ARK in an element such as ``where`` or ``identifier``. An ARK in ``erc-support`` or ``erc-from`` is
+    the address of the statement or of the record, so it does not count.
     """
     if ark in header_arks:
         return Subject(named_in="the Link header")
@@ -112,7 +112,7 @@ def subject_of(record: Mapping[str, Mapping[str, str]], ark: Ark, header_arks: S
 
 
 def _is_in_set_title(record: Mapping[str, Mapping[str, str]], ark: Ark) -> bool:
-    """Return True if a THUMP header names *ark*, perhaps without its label and with the inflection (2005, 6)."""
+    """Return True if the header of a THUMP answer (2005, 6) names *ark*, perhaps without ``ark:`` or with ``?info``."""
     title = record.get("set", {}).get("what", "").strip()
     title_ark = re.sub(r"\?(?:info|\?)?\Z", "", title)
     if not re.match(r"ark:", title_ark, re.IGNORECASE) and "/" in title_ark and "//" not in title_ark:
@@ -192,8 +192,9 @@ def statement_in(
 ) -> Mapping[str, str] | None:
     """Return the statement of commitment in an answer, by label (``what``, ``who``, ``when``, ``where``), or None.
 
-    It is a separate story (``erc-support``) of the *record*, or a line of it, or words in *text*, that of the page.
-    *labelled* is the page's text under a label for commitments, or None.
+    *record* maps each part to its values by label. The statement is its part ``erc-support``, or another of its values.
+    Otherwise it is *labelled*, the text under a label for commitments on the page, or a passage of *text*, the page's
+    whole text.
 
     >>> statement_in({"erc-support": {"persistence": "kept for as long as the city"}}, "", None)
     {'persistence': 'kept for as long as the city', 'what': 'kept for as long as the city'}
@@ -249,7 +250,7 @@ def placeholder_in(statement: Mapping[str, str], answer_url: str) -> str | None:
 
 
 def _is_promise(words: str) -> bool:
-    """Return True if *words* are about permanence of an object, not about use alone, and not about something else.
+    """Return True if *words* promise to keep an object, and are not only about its use or about another thing.
 
     >>> [_is_promise(words) for words in ("CC BY 4.0", "Rights: Archives of the Harbour", "CC0, preserved")]
     [False, False, True]
@@ -301,8 +302,6 @@ def _bare(words: str) -> str:
 
 
 def has_address_and_guarantor(statement: Mapping[str, str]) -> bool:
-    """Return True if a statement without ``what`` has a guarantor (``who``), and a web address of the full statement
-    (``where``).
-    """
+    """Return True if a statement has no ``what``, but a guarantor (``who``) and a web address (``where``)."""
     where, who = statement.get("where", ""), statement.get("who", "")
     return "what" not in statement and where.startswith("http") and bool(who) and not missing_code(who)

@@ -267,7 +267,7 @@ class Element:
 
     @property
     def is_local(self) -> bool:
-        """True if the term is the provider's own: such terms begin with a capital (7.4)."""
+        """True if the provider has defined label or qualifier itself. Such terms begin with a capital (7.4)."""
         return self.label[:1].isupper() or self.qualifier[:1].isupper()
 
     @property
@@ -282,7 +282,7 @@ class Element:
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """One story: of the object's expression, its content, its support, or of the record itself."""
+    """One story (part) of an ERC: of the object's expression, its content, its support, or of the record itself."""
 
     kind: str
     """``erc``, ``erc-about``, ``erc-support``, ``erc-from`` or another; ``set`` for a THUMP header (2005, 6)."""
@@ -465,7 +465,7 @@ def _values(label: str, value: str) -> tuple[Value, ...]:
 
 
 def _without_repeats(kind: str, elements: Iterable[Element]) -> Segment:
-    """Return a story in which a repeated element has all its values."""
+    """Return the story *kind* with *elements*, in which elements with the same label are one, with all values."""
     merged: dict[str, Element] = {}
     for element in elements:
         previous_element = merged.get(element.label)

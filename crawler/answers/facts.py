@@ -119,10 +119,10 @@ class AnswerFacts(Observation):
 
     @property
     def is_empty(self) -> bool:
-        """True if a success has no bytes, by its length or its headers, only blanks, or the value of an unset variable.
+        """True if a success has no bytes, only blanks, or only the value of an unset variable, such as "undefined".
 
-        Also empty are records whose labels have no values, and short XML and JSON without any letter or record: the
-        number of hits, a version.
+        Pages whose labels have no values are empty too. So is short XML or JSON without letters and without a record,
+        such as a number of hits.
         """
         media_type = self.media_type or ""
         if self.is_success and media_type == "text/plain" and self.text is not None and not self.text.strip():
@@ -417,7 +417,9 @@ class AnswerFacts(Observation):
 
     @cached_property
     def may_be_explained(self) -> bool:
-        """True if the answer is a 410 with a word of withdrawal or no known phrase, or a refusal with a reason.
+        """True if the answer is a 401, 403 or 451 with a reason, or a 410 that may report a withdrawal.
+
+        The page of such a 410 has a word such as "withdrawn", or text without any known phrase.
 
         The control shows if these words are about the object.
         """
@@ -472,7 +474,7 @@ class AnswerFacts(Observation):
 
     @cached_property
     def statement(self) -> Mapping[str, str] | None:
-        """The statement of commitment: a separate story, a line of a record, or words on a page."""
+        """The statement of commitment in the record or on the page, by label (``what``, ``who``, …), or None."""
         return statement_in(self.record, self.text or "", self.facts.kernel_values.get("commitment"))
 
     @property

@@ -133,9 +133,10 @@ def own_words(answer: Observation, control: Observation | None) -> str:
 def has_nothing_of_its_own(
     answer: Observation, controls: Sequence[Observation], further_answers: Iterable[Observation]
 ) -> bool:
-    """Return True if the page of *answer* changes, and the words that stay are also in the pages of *controls*.
+    """Return True if copies of the page differ, and hardly any of their common words are missing on all *controls*' pages.
 
-    *further_answers* are further answers about the same object; those at its own address are copies of the page.
+    The copies are those of *further_answers*, about the same object, that come from the address of *answer*. Without
+    copies, the result is False.
     """
     url_without_query = answer.final_url.partition("?")[0]
     names = tuple(name for page in (answer, *controls) for name in (page.asked_url, last_part(page.asked_url)))
@@ -153,11 +154,11 @@ def has_nothing_of_its_own(
 
 
 def differs_at_random(answer: Observation, control: Observation, second_control: Observation) -> bool:
-    """Return True if the pages of two controls share no more phrases with each other than with *answer* by chance.
+    """Return True if the pages of two controls are hardly more alike than each is to the page of *answer*.
 
     Pages for unknown names share title and heading, or first or last sentences, that the object's page lacks, although
-    news, times and counters differ. Pages that are made up for each name share nothing. A page with the title and the
-    heading of both controls differs from them by news alone.
+    news, times and counters differ. Pages that are made up for each name share nothing. If all three
+    pages have the same title and first heading, the result is True.
     """
     pages = (answer, control, second_control)
     own_headline, *control_headlines = ((page.title, page.facts.headings[:1]) for page in pages)

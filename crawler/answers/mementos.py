@@ -126,8 +126,9 @@ def wanted_capture(
 ) -> WantedCapture:
     """Return the capture to ask for if an ARK fails at *request_url*.
 
-    Its URL is the address at which the ARK worked last (*good_url*), or else the present target of redirects (*led_to*),
-    if that contains the ARK's name, or else the request URL. *documents* cite the ARK: time of fetching, and hops.
+    Its URL is *good_url*, the address at which the ARK worked last. Otherwise it is *led_to*, the present target of
+    redirects, if that contains the ARK's name, or else *request_url*. *documents* are the time of fetching and the hops
+    of each document that cites the ARK.
 
     >>> ark = Ark.parse("ark:12148/btv1b84")
     >>> wanted_capture(ark, "https://n2t.net/ark:12148/btv1b84", led_to="https://gallica.example/btv1b84.item").original
@@ -148,7 +149,9 @@ def _document_date(fetched_at: str, hops: Sequence[Hop]) -> datetime:
 def may_ask_again(
     outcome: MementoOutcome, asked_at: datetime, *, now: datetime, max_age_s: float, worked_at: datetime | None
 ) -> bool:
-    """Return True if an archive may be asked again: the answer is old or unknown, or the ARK has worked since.
+    """Return True if an archive that gave *outcome* at *asked_at* may be asked again.
+
+    This is so if it gave no usable answer, if the answer is older than *max_age_s*, or if the ARK has worked since.
 
     >>> then, now = datetime(2026, 11, 1, tzinfo=UTC), datetime(2026, 11, 20, tzinfo=UTC)
     >>> may_ask_again(MementoOutcome.NO_CAPTURE, then, now=now, max_age_s=30 * 86_400, worked_at=None)
@@ -270,7 +273,7 @@ def _comparison_key(url: str) -> str:
 
 
 def _final_capture(answer: ArchiveAnswer, links: MementoLinks) -> _Capture | None:
-    """Return the capture at the end of a chain, or None if the archive did not show one."""
+    """Return the capture at the end of a chain, with a fault if it does not show the resource; None without a capture."""
     capture_times = [capture_time for hop in answer.hops if (capture_time := _captured_at(hop)) is not None]
     if not capture_times:
         return None
@@ -293,7 +296,10 @@ def _final_capture(answer: ArchiveAnswer, links: MementoLinks) -> _Capture | Non
 
 
 def _named_capture(answer: ArchiveAnswer, links: MementoLinks, wanted_at: datetime | None) -> _Capture | None:
-    """Return the capture nearest to *wanted_at* that an answer only names: a frame, or a list; None if it names none."""
+    """Return the capture nearest to *wanted_at* that the links of a successful answer name, or None.
+
+    Without *wanted_at*, it is the newest.
+    """
     is_shown = answer.end is ChainEnd.ANSWERED and answer.hops[-1].status in RESOURCE_STATUSES
     if not (is_shown and links.captures):
         return None

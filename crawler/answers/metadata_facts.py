@@ -1,7 +1,7 @@
 """Gather the facts that show if an answer to an inflection describes the object.
 
-The answer is compared with the object's own answer, with the path of the query through redirects, and with the answer
-for a name that can't exist.
+The answer is compared with that for the object, and with that for a name that can't exist. Its redirects show if the
+query was dropped.
 """
 
 from __future__ import annotations
@@ -102,9 +102,9 @@ class MetadataFacts:
 
     @cached_property
     def adds_nothing_to_object(self) -> bool:
-        """True if a page with the object's title answers no question that the object's page does not.
+        """True if a page with the object's title labels no value (who, what, …) that the object's page does not label.
 
-        A page that answers no question at all must also have the object's URL: it is that page with other news.
+        A page without any labelled value must also have the URL of the object's page.
         """
         answer, object_answer, labels = self.answer, self.object, self.answer.labelled_questions
         if not answer.title or answer.title != object_answer.title:
@@ -115,7 +115,10 @@ class MetadataFacts:
 
     @cached_property
     def equals_control(self) -> bool:
-        """True if the control, a name that can't exist, gets the same answer."""
+        """True if the control, a name that can't exist, gets the same answer.
+
+        If the object was not reached, also True if the control gets a record that names the control.
+        """
         if self.control is None:
             return False
         record, control_record = self.answer.record, self.control.record
@@ -186,7 +189,10 @@ class MetadataFacts:
 
     @property
     def is_record_of_object(self) -> bool:
-        """True if the record describes something: who or what, and another element, the ARK, or the form of an ERC."""
+        """True if the record answers who or what, and at least one answer is no placeholder.
+
+        It also needs a second answer, the requested ARK, or the form of an ERC.
+        """
         is_enough = self.is_erc or len(self.answered_questions) >= 2 or self.answer.subject.named_in
         return bool(is_enough and self.informative_questions) and not {"who", "what"}.isdisjoint(
             self.answered_questions
@@ -196,7 +202,7 @@ class MetadataFacts:
     def fault_in_title(self) -> str | None:
         """The title of the description, if the title only reports that there is no description; or None.
 
-        The page of an object may have such a title too, as of a film.
+        None also if the record names this ARK and has the title of the object's page. A film may have such a title.
         """
         answers = self.answers if self.answer.record else self.labelled_answers
         if self.answer.subject.named_in and self.has_objects_title and self.outcome.family is Family.WORKS:
@@ -208,9 +214,9 @@ class MetadataFacts:
     def is_about_another(self) -> bool:
         """True if the record is not about the object that was reached.
 
-        Such a record names another ARK that the object does not lead to; or it names no ARK, and its address is the home
-        page of a site, or its address and words differ from the object's page. At the same host only the address of a
-        collection differs enough. A record with the title of that page is about the object.
+        Such a record names another ARK that the object does not lead to. Or it names no ARK, and has the address of a
+        home page, or an address and words that differ from the object's page. At the same host, only the address of a
+        collection differs enough. A record with the title of the object's page is about the object.
         """
         subject = self.answer.subject
         if subject.named_in or subject.names_base:
@@ -244,7 +250,10 @@ class MetadataFacts:
         return is_home and not self.is_erc and not is_titled and not is_home_page(self.object.final_url, name)
 
     def _shares_no_word_of(self, *questions: str) -> bool:
-        """Return True if no word of the answers is on the object's page, which has text in the same script."""
+        """Return True if no word of the record's answers to *questions* is on the object's page.
+
+        False if the page has little text, or text in another script.
+        """
         title, text = self.object.title, self.object.text
         if not title or not text or len(text) < ENOUGH_TEXT:
             return False
@@ -286,7 +295,7 @@ class MetadataFacts:
 
     @property
     def unanswered_questions(self) -> list[str]:
-        """The questions that the record does not answer, each with its code for a missing value."""
+        """The questions that the record does not answer, with the code for a missing value, if any: ``who (:unkn)``."""
         questions = []
         for question in QUESTIONS:
             code = missing_code(self.answers.get(question, ""))
@@ -350,7 +359,10 @@ def has_same_address(answer: Observation, object_answer: Observation) -> bool:
 
 
 def _impersonal_values(record: Mapping[str, Mapping[str, str]], names: tuple[str, ...]) -> list[tuple[str, str, str]]:
-    """Return segment, label and value of the elements of *record*, without identifiers, *names*, ARKs and digits."""
+    """Return segment, label and value of each element of *record* except identifiers, sorted.
+
+    The values are without *names*, ARKs and digits.
+    """
 
     def nameless(value: str) -> str:
         for name in names:

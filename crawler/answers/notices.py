@@ -1,4 +1,4 @@
-"""Find the words of pages that replace an object: not found, withdrawn, restricted, out of order.
+"""Find the phrases of pages that replace an object: not found, withdrawn, restricted, out of order.
 
 The words of a page never decide alone; `crawler.verdicts.access` weighs them together with the answer to the control.
 """
@@ -109,12 +109,12 @@ class PageWords:
 
     @cached_property
     def is_short(self) -> bool:
-        """True if the text is short enough for a notice."""
+        """True if the text has fewer than `NOTICE_CHARS` characters, as that of a notice has."""
         return len(self.text) < NOTICE_CHARS
 
     @property
     def is_one_message(self) -> bool:
-        """True if the text, without the title, is as short as one message."""
+        """True if the text, without the title, has at most 300 characters, like one message."""
         return len(self.body) <= _FEW_WORDS_CHARS
 
     @cached_property
@@ -155,7 +155,7 @@ class PageWords:
 
     @cached_property
     def notice(self) -> str:
-        """The sentences of the title, and of as much of the text as a notice has, in plain form."""
+        """The title and the first `NOTICE_CHARS` characters of the text, in plain form."""
         return plain(self._sentences)
 
     # -- absence
@@ -168,7 +168,7 @@ class PageWords:
 
     @cached_property
     def absence(self) -> str | None:
-        """The words that report an absence at the beginning of the page, with 40 characters before them; or None."""
+        """The first phrase such as "not found" in title or opening, with 40 characters before it; or None."""
         phrase = _absence_phrase(self.beginning)
         if phrase is None:
             return None
@@ -176,12 +176,12 @@ class PageWords:
 
     @cached_property
     def not_found_in_title(self) -> str | None:
-        """The words that report an absence in the title, or None; None also if only our region is excluded."""
+        """The phrase in the title that reports an absence, or None. None also if the page is closed in our region."""
         return None if self.is_closed_in_region else says_not_found(self.title)
 
     @cached_property
     def not_found_in_opening(self) -> str | None:
-        """The words that report an absence in the opening."""
+        """The phrase in the opening that reports an absence, or None."""
         return says_not_found(self.opening)
 
     @cached_property
@@ -193,7 +193,7 @@ class PageWords:
 
     @cached_property
     def is_absence_repeated(self) -> bool:
-        """True if the opening reports an absence also where it does not repeat the title."""
+        """True if the opening still reports an absence after the first part of the title is removed from it."""
         rest = plain(self.opening).replace(plain(self.title_parts[0]), " ")
         return says_not_found(rest) is not None
 
@@ -203,9 +203,10 @@ class PageWords:
         return is_notice(self.title)
 
     def says_more(self, own_text: str) -> bool:
-        """Return True if *own_text*, the text or a part of it, has more than the title and words of absence.
+        """Return True if *own_text*, the text or a part of it, has a digit and other words besides the title.
 
-        The rest needs a number, such as the year or shelf mark of a record that is called "Not found".
+        The digit may be that of the year or shelf mark of a record that is called "Not found". The result is False if
+        these words report an absence.
         """
         rest = self._text_beside_title(own_text)
         if not any(map(str.isdigit, rest)) or says_not_found(rest) is not None:
@@ -213,18 +214,18 @@ class PageWords:
         return _letters_beside_absence(rest) > _FEW_LETTERS
 
     def says_only_in_title(self, words: str) -> bool:
-        """Return True if the text has *words* only in the title, and `says_more` holds for the text."""
+        """Return True if the text has *words* at most in the title, and `says_more` holds for the text."""
         return words not in self._text_beside_title(self.text) and self.says_more(self.text)
 
     def says_other(self, own_text: str) -> bool:
-        """Return True if *own_text*, the text or a part of it, has more than the title and a few words."""
+        """Return True if *own_text*, the text or a part of it, has more than 20 letters besides the title."""
         return sum(map(str.isalpha, self._text_beside_title(own_text))) > _FEW_WORDS_LETTERS
 
     def message(self, own_text: str) -> str | None:
-        """Return the message in *own_text* (the text or a part of it) without the title, in plain form, or None.
+        """Return *own_text* (the text or a part of it) without the title, in plain form, if it is a message, or None.
 
-        A message is short, has no table, and has a known phrase, or speaks of a page, of "this" object, or of a request.
-        Neither it nor the title has a number, such as the year or shelf mark of a record, unless it speaks of "this" object.
+        A message is short, has no table, and speaks of "this" object. Without a number in it and the title, it may also
+        speak of a page or a request, or the page may have a `known_phrase`.
         """
         words, vocabulary = " ".join(self._text_beside_title(own_text).split()).strip(" |"), quirks().this_object
         if not self.is_one_message or not words or "|" in words:
@@ -244,7 +245,7 @@ class PageWords:
 
     @cached_property
     def is_all_absence(self) -> bool:
-        """True if the text is short and reports little more than that a page or an object was not found."""
+        """True if the text is short, and its first phrase of absence follows a noun for objects: "record not found"."""
         plain_text = plain(self.body)
         phrase = next(quirks().not_found.in_plain(plain_text), None)
         if phrase is None or len(plain_text) > _FEW_WORDS_CHARS:
@@ -254,13 +255,13 @@ class PageWords:
 
     @cached_property
     def is_only_fault(self) -> bool:
-        """True if the only text is a message such as "No record"."""
+        """True if the text, without the title, is only a message such as "No record"."""
         body = self.body.strip()
         return 0 < len(body) <= _LABEL_CHARS and is_fault(body)
 
     @cached_property
     def is_loading(self) -> bool:
-        """True if the page has no text, or only a message about loading, and its title reports no error."""
+        """True if the title reports no error, and the other text is empty or only a message such as "Loading"."""
         if self.is_titled_absent or is_fault(self.title) or says_not_found(self.title):
             return False
         body, vocabulary = plain(self.body), quirks()
@@ -285,9 +286,10 @@ class PageWords:
         return next(filter(None, (phrases.first_in(self.notice) for phrases in vocabularies)), None)
 
     def guessed_withdrawal(self, own_text: str) -> str | None:
-        """Return the words of withdrawal in *own_text*, a part of the text, about the requested thing or as a guess, or None.
+        """Return the first phrase of withdrawal, such as "removed", in *own_text* (a part of the text), or None.
 
-        "This item may have been removed. Please ask us." is a guess. A record has a number.
+        Its sentence is about the requested object, or guesses about "this" object: "This item may have been removed."
+        None also if `says_more` holds for *own_text*.
         """
         object_words, withdrawal_phrases = quirks().this_object, quirks().words_of_withdrawal
         if self.says_more(own_text):
@@ -305,12 +307,12 @@ class PageWords:
         return None
 
     def has_no_known_phrase(self, own_text: str) -> bool:
-        """Return True if *own_text*, the page's text or a part of it, has a sentence, and the page's notice no known phrase."""
+        """Return True if `known_phrase` is None, and *own_text*, the text or a part of it, has more than a few letters."""
         return self.says_other(own_text) and self.known_phrase is None
 
     @cached_property
     def unused_host(self) -> str | None:
-        """The words of a default page ("It works!", "parked") in title or, on a short page, opening; or None."""
+        """The phrase of a default page, such as "It works!", in the title or, on a short page, in the opening; or None."""
         return quirks().idle.first_in(plain(_HOST.sub(" ", self.beginning if self.is_short else self.title)))
 
     @cached_property
@@ -322,14 +324,17 @@ class PageWords:
 
     @property
     def is_unset(self) -> bool:
-        """True if the whole text, or title and first heading, are the value of a variable that was not set."""
+        """True if the whole text, or both title and first heading, are an unset variable, such as "undefined"."""
         names = {plain(part) for part in (self.title_parts[0], *self.headings[:1])}
         are_unset = all(is_unfilled(name) or name in _UNSET - {"null"} for name in names)
         return plain(self.text) in _UNSET or (len(self.headings) > 0 and are_unset)
 
     @cached_property
     def temporary_fault(self) -> str | None:
-        """The words, or the status, about a fault or pause of the site, if the page reports no absence; or None."""
+        """The phrase, program error or status that reports a fault or a pause of the site, or None.
+
+        A phrase does not count on a page that also reports an absence.
+        """
         return (
             self._words_unless_absent(quirks().pauses_and_faults)
             or self._program_error
@@ -339,7 +344,7 @@ class PageWords:
 
     @cached_property
     def pause(self) -> str | None:
-        """The words by which the site or the object is unavailable for a time; None if the page reports an absence."""
+        """The phrase that says that site or object are unavailable for a time, or None. None also if an absence is reported."""
         return self._words_unless_absent(quirks().pause)
 
     @property
@@ -349,9 +354,9 @@ class PageWords:
 
     @property
     def _outage(self) -> str | None:
-        """A status of an error in title or headings, or words about a missing site or a missing part of its software.
+        """The error status in title or headings, or the phrase about a missing site or part of its software; or None.
 
-        A page with other numbers is the record of an object.
+        None also if the page is long, or has other numbers, as the record of an object has.
         """
         titles = (*self.title_parts[:1], *self.headings[:1])
         words = next(filter(_SERVER_STATUS.fullmatch, map(plain, titles)), None) or self._status_with_reason
@@ -368,9 +373,9 @@ class PageWords:
 
     @property
     def _fault_as_name(self) -> str | None:
-        """The words of a fault, such as "Error", as title and first heading of a page that reports no absence.
+        """The words of a fault, such as "Error", as title and first heading of a page that reports no absence; or None.
 
-        The page of an object with such a title has a number: a year, a shelf mark.
+        None also if the page has a number, such as a year or shelf mark. It may be about an object with such a title.
         """
         name = plain(self.title_parts[0])
         if name not in map(plain, self.headings[:1]) or not is_fault(name):
@@ -380,7 +385,7 @@ class PageWords:
 
     @property
     def _status_with_reason(self) -> str | None:
-        """The first status in title or headings with its reason phrase (RFC 9110, 15), except that of absence."""
+        """The error status and reason phrase in title or headings, such as "403 forbidden", or None. 404 does not count."""
         headline = plain(" ".join((self.title, *self.headings[:2])))
         statuses = frozenset(_ERROR_STATUS.findall(headline))
         return next(
@@ -400,22 +405,22 @@ class PageWords:
         return next((words for words in statements if not self._is_title_of_old_object(words)), None)
 
     def _is_after_object(self, lead: str) -> bool:
-        """Return True if the page names an object, and *lead*, the text before a notice, has more than a few words."""
+        """Return True if the page names an object, and *lead*, the text before a notice, has more than title and headings."""
         for part in (self.title, *self.headings):
             lead = lead.replace(plain(part), " ")
         return sum(map(str.isalpha, lead)) > _LEAD_LETTERS / 2 and self._is_named()
 
     def _is_title_of_old_object(self, words: str) -> bool:
-        """Return True if the page names an object, or has *words* only in the title, and has a year, as no notice does."""
+        """Return True if the text has a year before 2000, and the page names an object or has *words* only in the title."""
         return OLD_YEAR.search(self.text) is not None and (self._is_named() or self.says_only_in_title(words))
 
     @cached_property
     def fault_of_request(self) -> str | None:
-        """The words in `notice` about the request or the server's configuration, rather than the name; or None."""
+        """The first phrase in `notice` that blames the request or the server's configuration, not the name; or None."""
         return quirks().about_request.phrase.first_in(self.notice)
 
     def reason_of_refusal(self, control: PageWords | None) -> str | None:
-        """Return the first words by which a refusal explains itself, if the *control*'s page lacks them."""
+        """Return the first definite phrase of withdrawal or restriction that the page of *control* lacks, or None."""
         reasons = (quirks().withdrawn, quirks().restricted)
         return next(filter(None, (sure_words(phrases, self.notice, control) for phrases in reasons)), None)
 
@@ -427,7 +432,7 @@ class PageWords:
 
     @cached_property
     def is_titled_log_in(self) -> bool:
-        """True if a part of the title begins or ends like the title of a log-in page, and has few other letters."""
+        """True if a part of the title begins or ends with a phrase such as "Log in", and has at most 25 other characters."""
         login = quirks().login
         return any(
             len(part) - (phrase.end - phrase.start) <= _MORE_OF_TITLE and (phrase.start == 0 or phrase.end == len(part))
@@ -444,11 +449,11 @@ class PageWords:
     # -- comparison with the control's page
 
     def first_absence(self, own_text: str, name: str, control: PageWords | None) -> str | None:
-        """Return the words of absence in the first statement of *own_text* (text without the site), or None.
+        """Return the phrase of absence in the first statement of *own_text* (the text without the site's), or None.
 
         A page about an object begins with the object; statements about its parts come later. Names of the object
-        (*name*) and of the site, apologies, faults, and text that the *control*'s page has too are no statements. A
-        heading is none if "this" object is absent.
+        (*name*) and of the site, apologies, faults, and text that the *control*'s page has too are no statements. Headings
+        are skipped too, but below them only the absence of "this" or the requested object counts.
         """
         if not self.is_short:
             return None
@@ -507,18 +512,21 @@ class PageWords:
         return [part for part in parts if _letters_beside_absence(part) > _FEW_LETTERS and not _is_report(part)]
 
     def _is_named(self, control_text: str = "") -> bool:
-        """Return True if a heading has a part of the title that may name an object."""
+        """Return True if a heading contains a part of the title that may name an object (`_object_titles`)."""
         return any(title in plain(heading) for title in self._object_titles(control_text) for heading in self.headings)
 
     @cached_property
     def words_of_withdrawal(self) -> frozenset[str]:
-        """The words of all sentences about a withdrawal in title, headings and notice."""
+        """The quoted words of each statement of a withdrawal in title, headings and the beginning of the text."""
         withdrawals = withdrawals_in(self.title, self.headings, self.text[:NOTICE_CHARS])
         return frozenset(withdrawal.words for withdrawal in withdrawals)
 
     @cached_property
     def sure_words_of_withdrawal(self) -> tuple[tuple[str, bool], ...]:
-        """The definite words of withdrawal in the notice, each with True if the sentence states a fact."""
+        """The definite phrases of withdrawal, such as "removed", in the notice.
+
+        Each comes with True, or with False if its sentence makes it a condition, negation, wish or guess.
+        """
         return tuple(
             (phrase.words, not is_no_fact(bare(sentence[: phrase.start])))
             for sentence in sentences(self._sentences)
@@ -527,13 +535,19 @@ class PageWords:
         )
 
     def word_of_withdrawal(self, control: PageWords | None) -> str | None:
-        """Return the first definite word of withdrawal that the *control*'s page lacks. It need not name the object."""
+        """Return the first phrase that states a withdrawal as a fact, and that the page of *control* lacks; or None.
+
+        Its sentence need not name the object.
+        """
         control_words = {words for words, _ in control.sure_words_of_withdrawal} if control is not None else set()
         stated_words = (words for words, is_fact in self.sure_words_of_withdrawal if is_fact)
         return next((words for words in stated_words if words not in control_words), None)
 
     def withdrawals(self, own_text: str, name: str, control: PageWords | None) -> Iterator[Withdrawal]:
-        """Return the sentences about a withdrawal in title, headings and *own_text* that the page of *control* lacks."""
+        """Return the statements of a withdrawal in title, headings and *own_text* that the page of *control* lacks.
+
+        *name* is a name of the object. A statement that uses it is about the object.
+        """
         control_words = frozenset() if control is None else control.words_of_withdrawal
         names = (*self.title_parts, *self.headings, name)
         first_sentences = own_text.removeprefix(self.title)[:FIRST_SENTENCES_CHARS]
@@ -586,7 +600,11 @@ def _words_of_absence() -> tuple[tuple[Phrases, int], ...]:
 
 
 def _without_phrases(text: str, *phrases_and_limits: tuple[Phrases, int]) -> str:
-    """Return *text* in plain form without phrases and the rest of their last word, up to a number of letters."""
+    """Return *text* in plain form without phrases, such as "not found".
+
+    A phrase may be the beginning of a longer word. Then it is removed with the rest of the word, or kept if the rest has
+    more letters than the limit beside its phrases.
+    """
     rest = plain(text)
     for phrases, longest_ending in phrases_and_limits:
         for phrase in reversed(list(phrases.in_plain(rest))):
@@ -601,7 +619,7 @@ def _without_phrases(text: str, *phrases_and_limits: tuple[Phrases, int]) -> str
 def _letters_beside_absence(text: str) -> int:
     """Return the number of letters in a text, without words of absence, of absent things, and function words.
 
-    Wide letters count three times: a title in Chinese may have four.
+    A wide letter counts as three, because a title in Chinese may have only four.
     """
     function_words = ((phrases, 0) for phrases in (quirks().this_object.filler, quirks().saying))
     rest = _without_phrases(text, *_words_of_absence(), *function_words)
@@ -631,7 +649,7 @@ def _is_report(part: str) -> bool:
 
 
 def _is_of_site(plain_text: str, phrase: PhraseMatch) -> bool:
-    """Return True if the sentence of words of absence names a site or a part of its software, and no page or object.
+    """Return True if the clause around a phrase of absence names a site or a part of its software, and no page or object.
 
     The subject is before the words, in them, or after a verb: "session not found", "can't find the database".
     """

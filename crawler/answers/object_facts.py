@@ -52,7 +52,10 @@ _BEFORE_CHARS = 60
 
 
 def equal_control(answer: AnswerFacts, controls: Sequence[AnswerFacts]) -> AnswerFacts | None:
-    """Return the first of *controls* (answers to a repeated control) that is *answer*, or a log-in page like it; or None."""
+    """Return the first of *controls* (answers to a repeated control) that is the same as *answer*, or None.
+
+    Two log-in pages count as the same.
+    """
     return next(
         (
             control
@@ -140,7 +143,10 @@ class ObjectFacts:
         return ControlContrast.ANOTHER if is_own else ControlContrast.NO_OTHER
 
     def _shows_page_of(self, refusal: AnswerFacts) -> bool:
-        """Return True if the page, except for the name, has the text of the *refusal* of a name that can't exist."""
+        """Return True if the text of the page differs from that of *refusal*, the control's answer, at most in the name.
+
+        False for a text of a few letters.
+        """
         own_text, refusal_text = (
             (page.text or "").replace(last_part(page.asked_url), "") for page in (self.answer, refusal)
         )
@@ -148,7 +154,7 @@ class ObjectFacts:
 
     @property
     def has_body_for_missing_names(self) -> bool:
-        """True if a page of text alone has the body of the page that refuses a name that can't exist; titles may differ."""
+        """True if a page of text alone and the page that refuses a name that can't exist differ at most in title and name."""
         control = self.control
         if control is None or not self._is_text_beside_refusal:
             return False
@@ -159,7 +165,7 @@ class ObjectFacts:
 
     @property
     def _is_text_beside_refusal(self) -> bool:
-        """True if the page is text alone, without a description, and the host does not know a name that can't exist."""
+        """True if the page is text alone, without a description, and a name that can't exist is answered 400, 404 or 410."""
         page, control = self.answer.facts, self.control
         is_text = page.is_only_text and not page.runs_scripts and not page.asks_password and not self.answer.is_record
         is_undescribed = not page.kernel_values and not self.declares_itself
@@ -207,8 +213,8 @@ class ObjectFacts:
     def general_answer(self) -> AnswerFacts | None:
         """The answer that the resolver came to give for every name, such as a log-in page, or None.
 
-        The control, a name that can't exist, got it when it was requested again. An answer that is no usable one counts,
-        too, if other objects share the object's answer, or if the object's answer is a log-in page.
+        The control, a name that can't exist, got it when it was requested again. If no repetition got a usable answer,
+        the first one counts. It needs another object with the same final URL, or a log-in page for the object.
         """
         answer = self.answer
         wall_answer = equal_control(answer, self.changed_controls)
@@ -267,7 +273,10 @@ class ObjectFacts:
 
     @property
     def asks_any_visitor_to_log_in(self) -> bool:
-        """True if it is a log-in page, or if a page of few words with a password field is the same for any name."""
+        """True if the answer is a log-in page.
+
+        Also True if the page has few words and a password field, and is the same for any name.
+        """
         answer = self.answer
         is_form = answer.facts.asks_password and answer.words.is_one_message and not self.signs
         is_everybodys = is_form and self.control_contrast is ControlContrast.THE_SAME and not self.is_particular
@@ -309,7 +318,10 @@ class ObjectFacts:
 
     @cached_property
     def is_particular(self) -> bool:
-        """True if the page identifies itself by its ARK, or describes an object, unlike the control's page."""
+        """True if the page declares this ARK (`declares_itself`), or has another description than the control's page.
+
+        A description does not count if the host makes up a page for each name.
+        """
         values = self.answer.facts.kernel_values
         control_values = self.control.facts.kernel_values if self.control is not None else {}
         is_described = self.answer.describes_object and values != control_values
@@ -319,7 +331,7 @@ class ObjectFacts:
 
     @cached_property
     def signs(self) -> tuple[str, ...]:
-        """The signs, in words, that the answer is an error page."""
+        """Sentences that the answer may be an error page: those of the answer alone, and one by comparison with the control."""
         signs, words = self.answer.signs_of_absence, self.answer.words
         if (
             self.control_contrast is ControlContrast.THE_SAME
@@ -343,7 +355,7 @@ class ObjectFacts:
 
     @property
     def weight_of_signs(self) -> Signs:
-        """The weight of `signs`; if there are any, many other ARKs at the same URL count as one more."""
+        """The number of `signs`: none, one or several. Two other ARKs at the same URL make one sign several."""
         if not self.signs:
             return Signs.NONE
         is_supported = len(self.signs) > 1 or self.neighbour_count >= MANY_NEIGHBOURS
@@ -375,10 +387,10 @@ class ObjectFacts:
 
     @cached_property
     def only_absence(self) -> str | None:
-        """The words by which the title or the first statement of the page reports an absence.
+        """The phrase by which the title or the first statement of the page reports an absence, or None.
 
-        The title of an object may be such a word, if the control is refused or gets another page, and the text has more
-        than the title.
+        A title such as "404" may be that of an object. It is skipped if the control is refused or gets another page,
+        and the text has more than the title.
         """
         if self.answer.is_record or self.answer.describes_object:
             return None
@@ -401,9 +413,8 @@ class ObjectFacts:
     def withdrawal(self) -> str | None:
         """The words near the beginning of a success that explain the withdrawal of its object, or None.
 
-        A page that describes an object is a record, even if a part of the object was withdrawn, unless its title or a
-        heading reports the withdrawal, or its first sentences report that of "this" object. Words that the control's
-        page has too do not count.
+        On a page that describes an object, only two statements count: in its title or headings, or about "this" object in
+        its first sentences. Others may be about a part of the object. Words on the control's page do not count.
         """
         answer, text = self.answer, self.own_words
         is_long, describes = len(text) >= NOTICE_CHARS, answer.is_record or answer.describes_object
@@ -432,7 +443,7 @@ class ObjectFacts:
     def withdrawal_in_heading(self) -> str | None:
         """The words of a withdrawal in title or headings of a short page, or None.
 
-        The page of an old object, of a standard or of an article with its file may be called so.
+        None also if the page has an old year, or is about a standard or an article with its file.
         """
         answer = self.answer
         withdrawals = answer.words.withdrawals(self.own_words, answer.ark.name, self._control_words)
@@ -475,7 +486,7 @@ class ObjectFacts:
     def tombstone(self) -> str | None:
         """The address, title or sentence by which a success has the form of a repository's tombstone, or None.
 
-        For example ``/tombstone/id/ark:/12148/btv1b84`` with the title "EZID : unavailable :", with any reason.
+        An example is a page at ``/tombstone/id/ark:/12148/btv1b84`` with the title "EZID : unavailable :".
         """
         return self._unavailable or self._tombstone_by_form
 
@@ -536,14 +547,14 @@ class ObjectFacts:
         return "tombstone" if self.answer.has_json_tombstone and not is_controls else None
 
     def _withdrawals(self) -> Iterator[Withdrawal]:
-        """The sentences about a withdrawal in the part of its text that a notice has."""
+        """Return the statements of a withdrawal in title, headings and the first `NOTICE_CHARS` characters of the text."""
         words = self.answer.words
         beginning = words.text[:NOTICE_CHARS]
         return words.withdrawals(beginning, self.answer.ark.name, self._control_words)
 
     @property
     def _is_claim_about_this_alone(self) -> bool:
-        """True if the host answers the control differently, or gives the date of the withdrawal."""
+        """True if the host also answered the control, without these words, or if the words have a year."""
         control, host = self.control, authority_of(self.answer.final_url)
         there = control.final_url if control is not None and control.is_answered else None
         if there is not None and authority_of(there) == host:
@@ -562,7 +573,7 @@ class ObjectFacts:
 
     @property
     def is_in_unknown_language(self) -> bool:
-        """True if only this name gets this refusal, and its page has sentences of its own, but no known phrase."""
+        """True if only this name gets this refusal, and its page has text without any known phrase."""
         return self._is_of_this_alone and self.answer.words.has_no_known_phrase(self.own_words)
 
     @cached_property
@@ -603,9 +614,9 @@ def seems_absent(answer: AnswerFacts) -> bool:
 
 
 def reached_answer(answers: AnswersByQuestion) -> AnswerFacts | None:
-    """Return the answer that reached the object by the preferred way, or None.
+    """Return the answer that reached the object by the first way of `ACCESS`, or None.
 
-    A success that may say that the name is unknown comes after one that does not.
+    An answer that may be an error page (`seems_absent`) counts only if there is no other.
     """
     successes = [answers[way] for way in ACCESS if way in answers and answers[way].is_reached]
     if len(successes) < 2:

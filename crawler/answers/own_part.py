@@ -122,7 +122,7 @@ def remove(tags: Iterable[Page]) -> None:
 
 
 def is_hidden(tag: Page) -> bool:
-    """Return True if an attribute hides an element. A script shows a page that is hidden as a whole."""
+    """Return True if an attribute hides an element other than ``html`` and ``body``, which a script will show."""
     has_hiding_attribute = tag.has_attr("hidden") or _HIDING.search(tag.get("style", "")) is not None
     return has_hiding_attribute and tag.name not in ("html", "body")
 
@@ -133,7 +133,7 @@ def folded_text(tag: Page) -> str:
 
 
 class OwnPart(NamedTuple):
-    """The part of a page that is not its site's."""
+    """The contents of a page without the menus, banners and footers of its site."""
 
     text: str
     """The readable text without the title."""
@@ -144,7 +144,9 @@ class OwnPart(NamedTuple):
 
 
 def own_part(page: Page) -> OwnPart:
-    """Return the part of *page* that is not its site's; the site's parts are removed from *page*.
+    """Return the contents of *page* without the menus, banners and footers of its site.
+
+    These, the title and hidden elements are removed from *page* itself.
 
     >>> markup = b"<nav>Home Maps</nav><main><h1>A map</h1><p>Ink on paper</main><footer>Our address</footer>"
     >>> own_part(parse_page(markup, None))[:2]
@@ -212,7 +214,7 @@ def _is_page_header(tag: Page) -> bool:
 
 
 def is_all_of_site(page: Page) -> bool:
-    """Return True if a page has words or media, and all of these are in the site's parts.
+    """Return True if a page has words or media, and all of these are in the site's parts, such as menus.
 
     >>> [is_all_of_site(parse_page(markup, None)) for markup in (b"<nav>Maps", b"<nav>Maps</nav><p><img src=7.jpg>")]
     [True, False]

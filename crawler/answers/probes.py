@@ -102,8 +102,8 @@ def control_ark(ark: Ark, resolver: str, *, is_second: bool = False) -> Ark:
     """Return a name under the NAAN and shoulder of *ark* that can't exist at *resolver*.
 
     It has the shape of the real one: another digit for each digit and another letter for each letter, in the same
-    alphabet, so that it never begins with the real one. If the rule for its check character is known, that is wrong.
-    The result is the same for the same arguments; *is_second* gives a second name.
+    alphabet, so that it never begins with the real one. If the rule for check characters of such names is known, its
+    check character is wrong. The result is the same for the same arguments; *is_second* gives a second name.
 
     >>> real = Ark.parse("ark:12148/btv1b8449691v")
     >>> control = control_ark(real, "https://n2t.net/")
@@ -192,7 +192,7 @@ def landing_control(url: str, *, is_second: bool = False, every: bool = False) -
 
     The last segment of the path is changed, or the values of the query, and all segments that are numbers. Many sites
     find a thing by its number and ignore the title after it. Others ignore what is changed, such as a page or a
-    language: then *every* part may identify the thing.
+    language. For these, *every* changes all parts that may identify a thing.
 
     >>> landing_control("https://library.example/item/7.html").startswith("https://library.example/item/")
     True

@@ -234,9 +234,9 @@ class Standards(_Section):
         return re.compile(rf"(?:(?:{'|'.join(self.body)})[/ -]?){{1,4}}[A-Z]{{0,2}}[ -]?\d")
 
     def is_withdrawn(self, words: str, titles: Iterable[str]) -> bool:
-        """Return True if *words* say that a standard, such as "ISO 8601:2004", is withdrawn, and not its record in a catalogue.
+        """Return True if *words* about a withdrawal are about a standard: one of *titles* begins with "ISO 8601" or the like.
 
-        One of *titles* begins with the number of a standard.
+        Words about the record of the standard in a catalogue do not count.
         """
         return not self.record.is_in_plain(words) and any(map(self.number.match, titles))
 
@@ -392,7 +392,7 @@ class Quirks(_Section):
     not_found: PhraseList
     not_available: PhraseList
     no_longer: PhraseList
-    """Weaker words: a part of an existing object may be missing."""
+    """Phrases that report an absence less surely, because they may be about a part of an existing object."""
     site: PhraseList
     """Words for a whole site, whose outage proves nothing about an object."""
     idle: PhraseList
@@ -400,7 +400,7 @@ class Quirks(_Section):
     this_object: ObjectWords
     unsure: PhraseList
     cannot: PhraseList
-    """Denials with a word that is a guess otherwise: "no se puede"."""
+    """Denials that contain a word of guesses: "no se puede" contains "puede"."""
     pause: PhraseList
     """Words about maintenance, or about a pause of the site or of an object."""
     faults: PhraseList
@@ -428,7 +428,7 @@ class Quirks(_Section):
     results: PhraseList
     """Titles of pages of search results."""
     passing: Names
-    """Words before a number that changes with each request."""
+    """Words before a number that changes with each request, such as a counter of visitors."""
     nothing: Names
     """Words of programs for a missing value."""
     unknown: Names
@@ -441,7 +441,7 @@ class Quirks(_Section):
 
     @cached_property
     def question_of_label(self) -> Mapping[str, str]:
-        """The question (``who``, …, ``commitment``) by label of a descriptive page, in lower case."""
+        """The element (``who``, …, ``commitment``) that a label on a page means, by the label in lower case."""
         return {label: question for question, labels in self.labels.items() for label in labels}
 
     @cached_property
@@ -450,7 +450,7 @@ class Quirks(_Section):
         return frozenset(word for label in self.question_of_label for word in _LETTERS.findall(label))
 
     def question_of(self, label: str) -> str | None:
-        """Return the question (``who``, …, ``commitment``) of a *label* in plain form, or None."""
+        """Return the element (``who``, …, ``commitment``) that a *label* in plain form means, or None."""
         return self.question_of_label.get(label) or ("commitment" if self.promise.is_label(label) else None)
 
     @cached_property
@@ -601,9 +601,9 @@ def is_unfilled(value: str) -> bool:
 
 
 def _is_template_text(text: str) -> bool:
-    """Return True if a text in plain form has a template's sign, the label of a value, and otherwise only filler.
+    """Return True if a text in plain form is that of a template, such as "insert title here" or ``__title__``.
 
-    A label between marks, such as ``__TITLE__``, has such a sign.
+    It has a sign of a template ("insert", or marks around it), a label such as "title", and otherwise only filler.
     """
     template, labels = quirks().template, quirks().label_words
     bare_text = without_marks(text)

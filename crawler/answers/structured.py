@@ -256,7 +256,7 @@ def names_ark(mapping: Mapping[str, Any]) -> bool:
 
 
 def _best_description(value: Any, depth: int = 0) -> Mapping[str, Any] | None:
-    """Return the mapping that describes most: one member of a graph or list, or a mapping or its content.
+    """Return the mapping at any level of *value* that answers most of who, what, when and where, or None.
 
     A list of several works, none of them with an ARK, describes none of them in particular.
     """
@@ -287,7 +287,7 @@ def _best_description(value: Any, depth: int = 0) -> Mapping[str, Any] | None:
 
 
 def _merge(outer: Mapping[Any, Any], inner: Mapping[Any, Any]) -> dict[Any, Any]:
-    """Return *inner*, a description, with those elements of its envelope *outer* that answer further questions."""
+    """Return *inner*, a description, with the elements of *outer*, the mapping around it, that answer other questions."""
     answered_questions = kernel(_text_values(inner)).keys()
     outer_elements = _flat(outer)
     return {

@@ -35,7 +35,7 @@ class Withdrawal:
     names_object: bool
     """True if the statement names this very object, or says "this"."""
     is_bare: bool = False
-    """True for a verb alone, not a sentence: things may have such titles."""
+    """True if the statement is only a verb, such as "Withdrawn". The title of a thing may be such a word too."""
     part: str = "text"
     """The part of the page with the statement: ``title``, ``heading`` or ``text``."""
 
@@ -43,9 +43,9 @@ class Withdrawal:
 def withdrawals_in(
     title: str, headings: Sequence[str], text: str, *, names: Iterable[str] = (), control_phrases: Iterable[str] = ()
 ) -> Iterator[Withdrawal]:
-    """Return the sentences of a page that report the withdrawal of its object; *names* are names of the object.
+    """Yield the statements on a page that its object was withdrawn; *names* are names of the object.
 
-    *control_phrases* are words in the answer for a name that can't exist, which do not count.
+    Statements whose words are in *control_phrases* are left out. These are on the page for a name that can't exist.
 
     >>> [withdrawal.words for withdrawal in withdrawals_in("Record", (), "Datensatz wurde am 12. M\u00e4rz 2020 gel\u00f6scht.")]
     ['datensatz wurde am 12. m\u00e4rz 2020 gel\u00f6scht']
@@ -77,7 +77,7 @@ def _sentences(title: str, headings: Sequence[str], text: str) -> Iterator[tuple
 
 @lru_cache(maxsize=2048)  # the pages of a site share many sentences
 def _withdrawal_in(sentence: str) -> Withdrawal | None:
-    """Return the object's withdrawal in a sentence, or None. The sentence has ``@@`` for each name of the object."""
+    """Return the statement in *sentence* that the object was withdrawn, or None. ``@@`` stands for its name or URL."""
     plain_sentence = plain(sentence)
     folded_sentence = " ".join(sentence.split())
     plain_text, patterns = bare(plain_sentence), _patterns()
@@ -191,7 +191,7 @@ class _WithdrawalPhrases:
 
     @cached_property
     def subject(self) -> re.Pattern[str]:
-        """The object, followed only by its name, time, reason and agent up to the end."""
+        """The object before a verb, such as "this record", with only a name, time, reason or agent after it."""
         object_ = r"(?P<object>(?<!\w)%(this)s|(?<!\w)%(the)s|(?P<it>@@)|(?P<one>\b(?:%(noun)s)\w{0,2}\b))"
         quoted = r"[\(\[\"'\u00ab\u201e\u201c:,][^\)\]\"'\u00bb\u201d]{0,160}[\)\]\"'\u00bb\u201d,]"
         naming = rf"(?:\s*{quoted}|\s*@+|\s+(?:%(naming)s|\d+)\b){{0,9}}?"
@@ -254,7 +254,7 @@ class _WithdrawalPhrases:
 
     @cached_property
     def position(self) -> re.Pattern[str]:
-        """A preposition before the object, of which only a part was withdrawn."""
+        """A preposition before the object. It shows that only a part was withdrawn, as "of" in "a page of this album"."""
         return self._compile(r"\b(?:%(preposition)s)\s?\Z")
 
     @cached_property
@@ -264,7 +264,7 @@ class _WithdrawalPhrases:
 
     @cached_property
     def having(self) -> re.Pattern[str]:
-        """The auxiliary verb of somebody who withdrew the thing that is named next."""
+        """The auxiliary verb before an active verb, as "have" in "we have removed this item"."""
         return self._compile(r"\b(?:%(having)s)\s(?:\w+\s)?\Z")
 
     @cached_property
@@ -274,12 +274,12 @@ class _WithdrawalPhrases:
 
     @cached_property
     def clause(self) -> re.Pattern[str]:
-        """The beginning of a clause with a subject of its own."""
+        """The beginning of a clause that may have another subject: a comma, a bracket or a conjunction."""
         return self._compile(r"[,;:|()\u2013\u2014-]|\b(?:%(clause)s)\b")
 
 
 def _alternatives(phrases: Iterable[str], fold: Callable[[str], str] = str) -> str:
-    """Return the alternation of *phrases* in plain form, the longest first; a star is any ending."""
+    """Return a pattern that matches any of *phrases* in plain form, the longest first. A star in a phrase is any ending."""
     escaped = (re.escape(fold(plain(phrase))).replace(r"\*", r"\w*") for phrase in phrases)
     return "|".join(sorted(escaped, key=len, reverse=True))
 

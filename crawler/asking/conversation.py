@@ -69,7 +69,10 @@ class Conversation:
         self._outgoing: list[Outgoing] = []
 
     def begin(self, ark: Ark, url: str) -> list[Outgoing]:
-        """Return the first questions about *ark* at *url*; none if it has begun, only its end if it is finished."""
+        """Begin the target *ark* at *url*, and return the questions to send.
+
+        The list is empty if the target has begun. If it is finished, the list has only its `FinishedTarget`.
+        """
         if hash(url) in self._finished:
             return [FinishedTarget(url)]
         target = self._targets.get(url) or self._open(ark, url)
@@ -82,7 +85,9 @@ class Conversation:
         return self.go_on()
 
     def on_answer(self, observation: Observation, *, is_last: bool = False) -> list[Outgoing]:
-        """Return the questions after *observation*: the next attempt after a temporary failure, unless *is_last*, or others.
+        """Take an answer, and return the questions to send next.
+
+        After a temporary failure, this is only the next attempt at the same question, unless *is_last*.
 
         Raises `OverBudget` if the decision takes too long; then `go_on` returns the next questions.
         """
@@ -135,7 +140,10 @@ class Conversation:
         return target
 
     def _continue(self, target: OpenTarget, answer: AnswerFacts | None = None) -> None:
-        """Send *answer* to the course of a target, or begin a course, until the next question, reading or fact."""
+        """Continue the generator of a target with *answer*, or begin one, up to the next question, reading or fact.
+
+        Questions are added to the outgoing ones. A target whose generator ends is finished. Raises `OverBudget`.
+        """
         steps, target.steps = target.steps or target.ask(), None  # it has ended if it is interrupted
         try:
             with cpu_limit(JUDGING_CPU_S):
@@ -171,7 +179,7 @@ class Conversation:
             self._outgoing.append(FinishedTarget(target.request_url))
 
     def _close(self, url: str) -> None:
-        """End the questions about a target without an outcome, and those about targets that wait for its object."""
+        """Drop the target at *url* without an outcome, and all targets that wait for its object."""
         target = self._targets.pop(url, None)
         if target is not None and target.steps is not None:
             target.steps.close()

@@ -24,7 +24,7 @@ _RESOLVER_PATH = re.compile(r"/(?:[\x21-\x7e]{0,2000}/)?\Z")
 
 
 def resolver_path(answer: Observation) -> str | None:
-    """Return the path of the resolver from a host's *answer* for ``/.well-known/ark``: a path between slashes, or None."""
+    """Return the path of the resolver from a host's *answer* for ``/.well-known/ark``, such as ``/ids/``, or None."""
     if answer.end is not ChainEnd.ANSWERED or answer.status != 200 or answer.media_type not in ("text/plain", None):
         return None
     lines = (answer.text or "").split()
@@ -92,7 +92,7 @@ class AskingContext:
     allows_legacy: bool = True
     """True if ``??`` and ``?`` may be asked."""
     adds_no_commitment: bool = False
-    """True if ``??`` at this resolver and shoulder stated no commitment that the record at ``?info`` lacked."""
+    """True if ``??`` stated no commitment for another ARK of this resolver and shoulder, whose record had none."""
     own_path: str | None = None
     """The path of the resolver as stated by its host, or None."""
     has_asked_path: bool = False
@@ -117,8 +117,8 @@ def next_question(
     The object comes first. If its own resolver doesn't know it, equal spellings follow (2023, 3.2). After these, or if
     the resolver is dead, follow the registry's target and the global resolver: ARKs are meant to survive a change of
     the name mapping authority (2023, 3.4). If the object was reached, its metadata is requested; the legacy
-    forms only if ``?info`` gave no record (2023, 5.1.2). ``??`` is also asked after a record without a commitment,
-    because only a genuine answer shows that there is none.
+    forms only if ``?info`` gave no record (2023, 5.1.2). ``??`` is also asked after a record without a commitment.
+    Only the answer to ``??`` can show that there is none.
     """
     requests = _useful_requests(answers, context, fallbacks, first_url)
     return next((request for request in requests if request[0] not in answers), None)
@@ -231,7 +231,7 @@ def label_authority(first_url: str, answer: AnswerFacts | None) -> str:
 
 
 def _was_received(part: str, answer: AnswerFacts) -> bool:
-    """Return True if the host of an *answer* had received *part* of the ARK as written: in its URL, or from the request.
+    """Return True if the host of an *answer* was asked for *part* of the ARK as written. The resolver always was.
 
     Most resolvers pass an ARK on unchanged, so that the next host fails on its spelling: n2t.net/ark:/13960/t58d-0dn7n
     leads to archive.org/ark:/13960/t58d-0dn7n, which knows t58d0dn7n.

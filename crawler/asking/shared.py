@@ -84,7 +84,10 @@ class LabelForms:
         self._attempt_counts[label_authority(url, answer), label_of(url)] += 1
 
     def is_settled(self, url: str, answer: AnswerFacts | None) -> bool:
-        """Return True if another form than that of *url* can't help: the host accepts this one, or is indifferent."""
+        """Return True if the other form need not be tried.
+
+        The host has accepted the form of *url*, or has accepted none although the other was tried `ENOUGH_FAILURES` times.
+        """
         resolver, label = label_authority(url, answer), label_of(url)
         accepted_forms = self._accepted_forms[resolver]
         return label in accepted_forms or (
@@ -130,7 +133,7 @@ class SharedFacts:
 
     @contextmanager
     def promise(self, fact: Fact) -> Iterator[None]:
-        """Claim *fact* for the target that asks, and announce its value at the end: None if the target set none."""
+        """Mark *fact* as asked within this context; at its end, announce the value of the fact, None if none was set."""
         self._claimed_facts.add(fact)
         try:
             yield
@@ -139,9 +142,10 @@ class SharedFacts:
             self.changed_facts.append(fact)
 
     def claim_landing_control(self, answer: AnswerFacts) -> str | None:
-        """Return the URL of a control at the landing host of *answer*, once per address pattern.
+        """Return the URL of a control at the landing host of *answer*, and note that it is requested; or None.
 
-        None if the resolver's control covers that host, or if the host has had enough controls.
+        None if its address pattern has a control, if the resolver's control covers that host, or if the host has had
+        enough controls.
         """
         url = answer.final_url
         pattern, host, landing_control_url = landing_pattern(url), authority_of(url), landing_control(url)
@@ -162,10 +166,10 @@ class SharedFacts:
     # -- the same answer for several objects
 
     def is_control_due_again(self, answer: AnswerFacts, control: AnswerFacts) -> bool:
-        """Return True if the *control* may now get the success *answer* too, as other objects did: a log-in may block all.
+        """Return True if the *control* is to be requested again, because several objects got the success *answer*.
 
-        It is due for the second object with that answer, the third, the fifth, the ninth, because some shared pages are
-        right, such as those of collections. *answer* is kept for the next objects.
+        The host may have begun to send all visitors to a log-in page. The control is due for the second, third, fifth and
+        ninth object with that answer, and so on. *answer* is kept for comparison with the next objects.
         """
         resolver, ark = resolver_or_host(answer.asked_url), answer.ark.base
         last_success, self._last_successes[resolver] = self._last_successes.get(resolver), answer

@@ -52,9 +52,10 @@ class QuestionToSend:
 
 
 Steps = Generator[QuestionToSend | Fact | CandidateReading, AnswerFacts, None]
-"""A course of questions about a target: a generator that is sent the answer to each question that it yields.
+"""A generator of the questions about a target, which is sent the answer to each question that it yields.
 
-After a fact, it continues when the fact has a value; after a reading, when the object of the reading was requested.
+If it yields a fact, it continues when the fact has a value. If it yields a reading, it continues when the object of the
+reading was requested.
 """
 
 
@@ -78,7 +79,7 @@ class OpenTarget:
     """True if this ARK is only a suggested correction of another target: then only its object is requested."""
     answers: dict[Question, AnswerFacts] = field(default_factory=dict)
     steps: Steps | None = None
-    """The open course of questions; None before the first course and after its end."""
+    """The generator of the present questions; None before the first, and after it has ended."""
     is_settled: bool = False
     """True if the requests for the object, and their controls, have answers."""
     _questions_sent: set[Question] = field(default_factory=set)
@@ -89,7 +90,7 @@ class OpenTarget:
     def ask(self) -> Steps:
         """Ask about the object, other readings of its mention, other ways to the object, metadata, policy and rendered page.
 
-        Without hyphens, the object is requested before other readings. A new course goes on after the answers of the last.
+        The spelling without hyphens is requested before other readings. A new course continues from the answers so far.
         """
         if Question.OBJECT not in self.answers:
             yield from self._ask(Question.OBJECT, self.first_url)
@@ -131,7 +132,7 @@ class OpenTarget:
         return next_question(self.answers, context, self.fallbacks, first_url=self.first_url)
 
     def _prerequisite(self, next_request: Request | None) -> Fact | CandidateReading | None:
-        """Return the reading to request before *next_request*, the object question to wait for, or None."""
+        """Return what must come before *next_request*: a reading to request, or an object question to wait for; or None."""
         candidates = (*self.readings, *self.suggested)
         is_spelling = next_request is not None and next_request[0] is Question.HYPHENS
         if len(candidates) < 2 or is_spelling or not self.answers.keys().isdisjoint(INFLECTED):
@@ -147,7 +148,7 @@ class OpenTarget:
         return (Question.OBJECT, pending[0]) if is_awaited else reading
 
     def _ask_for_commitment(self, url: str) -> Steps:
-        """Ask ``??`` after a record, unless that of another ARK adds no commitment to its record."""
+        """Ask ``??`` after a record without a commitment, unless it stated none for another ARK of the neighbourhood."""
         fact = (Question.DOUBLE, self.neighbourhood)
         yield from self._wait_for(fact)
         if self.shared.facts.get(fact) is not False:
@@ -222,7 +223,10 @@ class OpenTarget:
             yield from self._ask_once(Question.CONTROL_INFO, self.neighbourhood, url)
 
     def _ask_once(self, question: Question, subject: Hashable, url: str | None) -> Steps:
-        """Ask *question* about a *subject* that targets share, unless *url* is None or a target has asked it before."""
+        """Ask *question* about a *subject* that targets share, and note the answer for them.
+
+        Ask nothing if *url* is None, or if a target has asked before.
+        """
         fact = (question, subject)
         if url is not None and not self.shared.is_asked(fact):
             with self.shared.promise(fact):
@@ -272,7 +276,10 @@ class OpenTarget:
         return answer if is_gone or answer.may_be_explained else None
 
     def _reply_to(self, control: AnswerFacts) -> ControlContrast:
-        """Return how the object's answer differs from the answer to *control*; `NOTHING` after a second control."""
+        """Return how the object's answer differs from the answer to *control*; `NOTHING` if that can't be known.
+
+        This is so without an object, without text, or after a second control.
+        """
         reached = self.reached
         is_asked = not self._questions_sent.isdisjoint((Question.CONTROL_OTHER, Question.CONTROL_EVERY_PART))
         if reached is None or control.text is None or is_asked:

@@ -133,9 +133,9 @@ class GateResult:
     """In order, without duplicates; some may be known already."""
     findings: tuple[Finding, ...] = ()
     listed: str | None = None
-    """A digest of the items that a source lists, the same in every process; None for other documents."""
+    """A digest of the items that a source lists, by which loops are recognized, also after a restart; or None."""
     outlinks: tuple[Outlinks, ...] = ()
-    """All followed links, with those to recorded documents, which *new_requests* omits."""
+    """All followed links, also those to recorded documents, which *new_requests* omits."""
 
 
 #: Refused links, by rule.
@@ -248,7 +248,7 @@ class Gate:
         findings: Iterable[Finding],
         list_digest: str | None = None,
     ) -> GateResult:
-        """Return the result for a document, with a finding for each rule in *refused*."""
+        """Return the result for a document, with a finding for each rule in *refused*, and count refusals in `left_out`."""
         for url in self._undecided:
             refused[Rule.PATTERN].append(url)
         self._undecided.clear()
@@ -266,7 +266,10 @@ class Gate:
     def _fault_of_chain(
         self, crawl_request: CrawlRequest, listing: SourceReading, further_urls: Sequence[str], list_digest: str | None
     ) -> Finding | None:
-        """Return the finding about a chain of parts that is a loop or too long; None to request *further_urls*."""
+        """Return the finding about a chain of parts that is a loop or too long; None to request *further_urls*.
+
+        Note *list_digest* and, if they are requested, *further_urls*, to recognize later loops.
+        """
         is_known = crawl_request.part > 0 and list_digest in self._listed
         if list_digest is not None:
             self._listed.add(list_digest)
@@ -338,7 +341,10 @@ class Gate:
         return self._scope.holds(url) or self._scope.is_content_host(url)
 
     def is_wanted(self, url: str) -> bool:
-        """Return True if *url* may be a document, and the user wants it."""
+        """Return True if *url* may be a document, and the user's patterns allow it.
+
+        If a pattern takes too long, return False, and note *url* for a finding.
+        """
         rules = self._rules
         try:
             matches_patterns = (not rules.include or rules.include.is_found(url)) and not rules.exclude.is_found(url)
@@ -350,7 +356,10 @@ class Gate:
         return not is_no_document(url) and not _is_skipped(url)
 
     def _is_refused(self, url: str, refused: _Refused) -> bool:
-        """Return True if *url* is invalid or a trap rule refuses it; add it to *refused* then, and count any other."""
+        """Return True if *url* is invalid, or if a trap rule refuses it, and add it to *refused* in the second case.
+
+        Any other URL is counted in the traps.
+        """
         if split_url(url).fault is not None:
             return True
         rule = self._traps.rule(url)

@@ -54,7 +54,7 @@ class LinkTarget:
     is_document: bool = False
     """True if the page marks the target as a document: an item, or a PDF that the page cites or embeds."""
     is_part: bool = False
-    """True if the target is part or continuation of the page: a frame or a refresh."""
+    """True if the target is a part of the page or continues it, as a frame or a refresh does."""
     is_nofollow: bool = False
 
 
@@ -272,7 +272,9 @@ def repeats_itself(steps: list[str]) -> bool:
 
 
 def parameters_of(query: str) -> tuple[str, ...]:
-    """Return the names of parameters with a value, sorted, with repetitions; without those of paging and ordering.
+    """Return the names of the parameters in *query* that have a value, sorted, with repetitions.
+
+    Those for paging and ordering are left out, and an index, such as ``[0]``, becomes ``[]``.
 
     >>> parameters_of("f[0]=subject:maps&f[1]=year:1784&sort_by=title&page=3")
     ('f[]', 'f[]')

@@ -143,7 +143,7 @@ class RequestLogs:
     logs: dict[str, DocumentRecord] = field(default_factory=dict)
     """The logs that were read, by name, without citations."""
     _counts: Counter[tuple[str, CitedMention, int]] = field(default_factory=Counter)
-    """Requests by citing document, ARK and status."""
+    """The number of requests by citing document, ARK and status."""
 
     def read_log(self, path: Path, name: str) -> None:
         """Read a log, compressed if its name ends with ``.gz``; faults become findings. Never raises."""
@@ -177,7 +177,7 @@ class RequestLogs:
             self._counts[key] += 1
 
     def records(self) -> list[DocumentRecord]:
-        """Return documents with their citations: the logs, and the pages in Referers."""
+        """Return the logs and the pages in Referers, each as a document that cites the ARKs requested from it."""
         records = dict(self.logs)
         mentions: defaultdict[str, list[CitedMention]] = defaultdict(list)
         citations: defaultdict[str, dict[str, int]] = defaultdict(dict)

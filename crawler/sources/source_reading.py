@@ -140,7 +140,7 @@ def is_list(data: bytes) -> bool:
 
 
 def read_list(data: bytes, *, url: str, is_ordered: bool = False) -> SourceReading:
-    """Return the URLs of a list at *url*. With *is_ordered*, the user named *data* as a list: ARKs are fetched too.
+    """Return the URLs of a list at *url*. URLs with ARKs are left out, unless the user named the list (*is_ordered*).
 
     >>> read = read_list(b"http://a.example/x\\nhttps://n2t.net/ark:/12148/btv1b8", url="urls.txt")
     >>> [item.url for item in read.items]
@@ -259,7 +259,7 @@ class SourceReader:
     async def read(
         self, data: bytes, *, url: str, named_kind: SourceKind | None, harvests: bool
     ) -> SourceReading | None:
-        """Return the result of `read_source`, which reads large documents in another process; a finding reports its crash.
+        """Return the result of `read_source`, which runs in another process for large documents. A finding reports a crash.
 
         None if *data* is no source. *named_kind* is the kind by which the user named the source, or None.
         """

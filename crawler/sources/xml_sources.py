@@ -168,7 +168,10 @@ def next_url(url: str, token: str) -> str:
 
 
 def read_oai(data: bytes, *, url: str, selection: Selection) -> SourceReading:
-    """Return the records of an OAI-PMH answer from *url*, and the URL of the next part, if any."""
+    """Return the records of an OAI-PMH answer from *url*, and the URL of the next part, if any.
+
+    If *url* does not request records, return only the URL of the first request of a harvest.
+    """
     if _argument(url, "verb").lower() not in _RECORD_VERBS:  # an error or an introduction: the harvest begins now
         return SourceReading(SourceKind.OAI, further=(harvest_url(url, selection),), is_document=False)
     harvest = _Harvest()
@@ -293,7 +296,7 @@ def read_feed(data: bytes, *, url: str) -> SourceReading:
 
 
 def _entry_targets(entry: Element) -> Iterator[tuple[Element, str]]:
-    """Yield the link elements of an entry with their targets; its permanent id only if it has no link."""
+    """Yield the link elements of an entry with their targets. The permanent id of RSS counts only without any link."""
     has_link = False
     permanent_id: Element | None = None
     for child in entry:

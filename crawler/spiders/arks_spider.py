@@ -49,7 +49,7 @@ logger = logging.getLogger(__name__)
 async def observe(
     question: QuestionToSend, request: Request, response: Response | None, reader: AnswerReader
 ) -> Observation:
-    """Return the answer to *question*: the chain that *request* ended, and the content of *response*, if any.
+    """Return the answer to *question*: the chain of hops up to *request*, and the content of *response*, if any.
 
     An answer that *reader* could not read within its limits counts as not read.
     """
@@ -117,7 +117,10 @@ class Replay:
         return _key(observation) in self._asked
 
     def take(self, observation: Observation) -> QuestionToSend | None:
-        """Return the question that *observation* answers, or None if that question was not asked, or not yet."""
+        """Return the question that *observation* answers, which is no longer expected, or None if none is.
+
+        The key of an unexpected answer is kept for `answers_to_find`.
+        """
         question = self._asked.pop(_key(observation), None)
         if question is None:
             self._early[_key(observation)] = None

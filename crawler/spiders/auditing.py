@@ -115,7 +115,7 @@ class AuditSpider(scrapy.Spider):
         self.lost: list[str] = []
         """URLs of entries that got no outcome; the run is not finished, and requests them again when it is resumed."""
         self.bugs: list[Exception] = []
-        """Exceptions that cost one ARK or document its questions; the run continued."""
+        """Exceptions that ended the requests about one ARK or document. The run continued."""
         self.own_run: OwnRun | None = None
         """The run that it started for a command of Scrapy; None within a given run."""
         self._results: Iterator[Any] | None = None
@@ -251,17 +251,17 @@ class AuditSpider(scrapy.Spider):
     # For type checkers only: feeds read every attribute of a spider, which fails with the metaclass ABCMeta.
     @abstractmethod
     def begin(self) -> AsyncIterator[Any]:
-        """Yield the first request or record of each frontier entry, as `feed` yields the entries."""
+        """Yield the first request or record for each entry of the frontier, in the order of `feed`."""
 
     def on_bug(self, bug: Exception) -> None:
-        """Note an exception of arkaudit that costs one ARK or document; the run continues."""
+        """Log and keep an exception that ended the requests about one ARK or document. The run continues."""
         self.logger.error("%s: %s", type(bug).__name__, bug, exc_info=bug)
         self.bugs.append(bug)
 
     def on_lost(self, entry: FrontierEntry) -> None:
-        """Leave an entry open that has no outcome although all requests have ended, which is a bug.
+        """Leave *entry* open, which has no outcome although all requests have ended; this is a bug.
 
-        A resumed run requests it again. An entry that was lost so often that it would never end is settled.
+        A resumed run requests it again. After `MOST_CLAIMS` attempts it gets the outcome of `outcome_of_lost`.
         """
         self.logger.error("%s was requested, but got no outcome", entry.crawl_request.url)
         if entry.attempts < MOST_CLAIMS:
@@ -376,7 +376,7 @@ class AuditSpider(scrapy.Spider):
             self.crawler.signals.connect(timer.cancel, signal=signals.spider_closed, weak=False)
 
     def drop_what_is_queued(self) -> None:
-        """Drop all queued requests."""
+        """Drop all queued and delayed requests, and let no further ones be sent."""
         self._stopped.set()
         self.answers.stop()
         if self._closing is None:

@@ -194,7 +194,7 @@ class DocumentReader:
                 yield part
 
     def _record(self, source: DocumentSource, at: str, member: MemberExtraction) -> DocumentRecord:
-        """Return the row about a document; a member of an archive has no requests."""
+        """Return the row about *member*: the document itself, or a member of an archive, which has no hops."""
         extraction = member.extraction
         is_own = member.name == source.name
         hops = source.hops if is_own else ()
@@ -279,9 +279,9 @@ def log_in_record(crawl_request: CrawlRequest, hops: Chain) -> DocumentRecord:
 
 
 def _interstitial_of(source: DocumentSource, extraction: Extraction) -> Interstitial | None:
-    """Return the kind of page (log-in, maintenance …) that was sent in place of a fetched document, or None.
+    """Return the page (log-in, maintenance …) that was sent in place of a fetched document, or None.
 
-    A page that cites an ARK with a name that is not in its URL is the document.
+    None also if it cites an ARK whose name is not in its URL. Then it is the document itself.
     """
     if not source.hops or any(mention.ark.name not in source.hops[-1].url for mention in extraction.mentions):
         return None
@@ -350,7 +350,7 @@ def _outcome(
 ) -> DocumentOutcome:
     """Return the outcome of a document from all *findings*, and *missing*, those about missing parts of its body.
 
-    An empty file was read, as by `arkaudit extract`; a host that answers without a byte withheld it.
+    An empty file counts as read, but the empty answer of a host (*is_answer*) does not.
     """
     kinds_of_nothing = NOTHING_READ if is_answer else NOTHING_READ - {"empty"}
     if not is_read and any(finding.kind in kinds_of_nothing for finding in findings):

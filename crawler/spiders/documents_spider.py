@@ -142,7 +142,7 @@ class DocumentsSpider(AuditSpider):
         }
 
     def results(self, *, is_whole: bool) -> Iterable[Any]:
-        """Decide doubtful mentions and sources of links, as `arkaudit crawl` does at its end."""
+        """Record the results that need all documents (`conclude_documents`) if the run is complete; return no items."""
         if is_whole:
             registry = load_registry()
             conclude_documents(self.store, self.run_id, registry, resolver=self.resolver, declared=self._declared)
@@ -218,7 +218,7 @@ class DocumentsSpider(AuditSpider):
                 await asyncio.sleep(0)
 
     def _items(self, record: DocumentRecord) -> Iterator[DocumentRecord | Citation]:
-        """Record a document. If Scrapy itself runs the spider, yield its record and citations, without secrets."""
+        """Record a document, and yield its record without secrets. If Scrapy runs the spider, also yield its citations."""
         redacted_record = self.redact(record)
         self.recorder.add(redacted_record)
         yield redacted_record
@@ -307,7 +307,7 @@ class DocumentsSpider(AuditSpider):
                 yield item
 
     def _asks_again(self, request: Request) -> bool:
-        """Return True if the failure of *request* is temporary, so that the document is requested again later."""
+        """Request the document again later if the failure of *request* is temporary; return True then."""
         hops, end, _ = chain_of(request)
         kwargs = request.cb_kwargs
         wait_s = fetch_wait_s(hops, end, kwargs["attempt"], self.patience)
@@ -360,7 +360,7 @@ class DocumentsSpider(AuditSpider):
             yield redirect
 
     def _records_landing(self, landing_request: CrawlRequest, crawl_request: CrawlRequest) -> bool:
-        """Return True if *crawl_request* records the document *landing_request*, where its redirects end.
+        """Claim the document *landing_request*, where redirects end, for *crawl_request*; return True if that succeeds.
 
         No other request is sent for that document then.
         """
@@ -412,7 +412,7 @@ class DocumentsSpider(AuditSpider):
     def _requests_of(
         self, crawl_request: CrawlRequest, source_reading: SourceReading | None, row: Row, response: Response
     ) -> GateResult:
-        """Return the requests for the links of a document: a source, a page, or a seed with sitemaps."""
+        """Return the requests for the links of a source or page and, for a seed, for the sitemaps of its site."""
         if source_reading is not None:
             return self._gate.source(crawl_request, source_reading)
         if row.extraction is None:
@@ -484,7 +484,7 @@ class DocumentsSpider(AuditSpider):
 
 
 def _with_links(record: DocumentRecord, gate_result: GateResult, canonical: str) -> DocumentRecord:
-    """Return the row about a document with its links, which completes its entry of the frontier."""
+    """Return *record* with links and findings of *gate_result*; it completes the frontier entry *canonical*."""
     findings = (*record.findings, *gate_result.findings)
     return replace(
         record,

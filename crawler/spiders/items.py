@@ -29,13 +29,13 @@ class Citation:
     place: str = ""
     """The position on the page, in terms of the format: a heading, a cell, a note."""
     role: str = ""
-    """As in `extractors`: text, the target of a link, …"""
+    """The kind of text with the mention: running text, the target of a link, …"""
     context: str = ""
     """The text around the mention."""
     confidence: str = ""
     """``certain``, ``likely`` or ``ambiguous``."""
     reason: str = ""
-    """The rule of the least certain decision."""
+    """The rule by which the least certain decision about the mention was made."""
     repairs: Sequence[str] = field(default_factory=list)
     alternatives: Sequence[str] = field(default_factory=list)
     """Normal forms of other ARKs that the mention may mean."""

@@ -68,14 +68,17 @@ from extractors.wraps.rules import Confidence
 
 
 def conclude_documents(store: Store, run_id: int, registry: Registry, *, resolver: str, declared: Declared) -> None:
-    """Record the results that need all documents of a run. A repetition changes nothing."""
+    """Record finders of documents, decisions on doubtful mentions, and findings about NAANs and shoulders.
+
+    These need all documents of a run. A repetition changes nothing.
+    """
     store.note_finders(run_id)
     decide_unresolved(store, run_id, resolver=resolver, declared=declared)
     record_registry_findings(store, run_id, registry)
 
 
 def decide_unresolved(store: Store, run_id: int, *, resolver: str, declared: Declared = NOTHING_DECLARED) -> None:
-    """Decide doubtful mentions again with the ARKs of all documents, and record changed mentions as further rows.
+    """Decide doubtful mentions again with the ARKs of all documents; record those that change as further rows.
 
     *resolver* is used for compact ARKs. A repetition changes nothing.
     """
@@ -132,7 +135,7 @@ def url_again(earlier_mention: Mention, new_mention: Mention, url: str, *, resol
 
 
 def settle_readings(store: Store, run_id: int) -> None:
-    """Choose the reading of each doubtful mention that works; record it as a row of its own, with a finding.
+    """Choose the reading of each doubtful mention that works, and record it as a further row, with a finding.
 
     A reading that worked in an earlier run stays until another one works: an ARK that breaks is not another ARK. A
     mention without such a reading and with missing answers stays as it is. Repeating it changes nothing.
@@ -180,7 +183,7 @@ def settle_readings(store: Store, run_id: int) -> None:
 def _decisions(
     mentions: Sequence[StoredMention], living: CandidateReading, reason: Reason
 ) -> Iterator[tuple[StoredMention, CitedMention]]:
-    """Yield those of *mentions* that may have the reading *living*, each with this decision for *reason*."""
+    """Yield each of *mentions* that may mean *living*, the reading that works, with its new form, which has *reason*."""
     for stored_mention in mentions:
         mention = stored_mention.mention
         own_reading = CandidateReading(mention.ark, stored_mention.request_url)
@@ -325,7 +328,7 @@ class TargetReadings:
 
 
 class RunJudge:
-    """The shared facts of all verdicts of a run."""
+    """Judges the targets of a run by their answers and the facts that they share."""
 
     def __init__(
         self,
@@ -430,7 +433,7 @@ class RunJudge:
         )
 
     def _copies(self, answer_set: AnswerSet) -> Mapping[str, int]:
-        """Return, by page digest of the answers, the number of other objects with that page at another URL."""
+        """Return the number of other objects with the same page at another URL, by page digest of each answer."""
         copy_counts = {}
         for answer in answer_set.last_answers.values():
             digest = answer.page_digest

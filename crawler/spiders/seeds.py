@@ -171,7 +171,7 @@ _SEPARATOR = re.compile(r"\s+|,(?=ark:|https?:)", re.IGNORECASE)
 
 
 def mention_in(text: str) -> Mention | str:
-    """Return the mention of an ARK in a line of input, or a message if the line contains no ARK."""
+    """Return the mention of an ARK in a line of input, or a message without a subject, such as "holds no ARK"."""
     hits = list(scan(Block(text.strip(), Role.LINK_TARGET), Evidence()))
     mention = next((hit for hit in hits if isinstance(hit, Mention)), None)
     if mention is not None:

@@ -1,8 +1,8 @@
 """Judge whether an object was reached, by the chain, the last status, the page, and the answer to the control.
 
 A page that is also sent for a name that can't exist proves nothing. It is a soft 404 only if it also reads like an
-error page; otherwise the outcome is undetermined. An app shell is the same page for every name, so the page that a
-browser renders from it is judged instead.
+error page. Otherwise the outcome is undetermined. An app shell is the same page for every name. The page that a browser
+renders from it is judged instead.
 """
 
 from __future__ import annotations
@@ -97,7 +97,10 @@ def _resolution_rules(
 
 
 def _grounds(facts: ObjectFacts) -> tuple[str, ...]:
-    """Return the sentences about control and page that weigh a success, and its signs of absence."""
+    """Return the sentences that support the verdict on a success.
+
+    They compare the control's page, say where the page names this ARK, and list its signs of absence.
+    """
     grounds = []
     reply, control = facts.control_contrast, facts.control
     if reply is ControlContrast.THE_SAME and control is not None:
@@ -124,7 +127,7 @@ def _grounds(facts: ObjectFacts) -> tuple[str, ...]:
 
 
 def _general_answer_evidence(facts: ObjectFacts) -> str:
-    """Return the sentence that the control, requested again, also gets the answer that several objects share."""
+    """Return a sentence: the control, requested again, gets the answer that several objects share, or no usable one."""
     reply = (
         "gets this answer too" if facts.general_answer and facts.general_answer.is_success else "gets no usable answer"
     )
@@ -153,7 +156,7 @@ def source_of_not_found(answer: Observation) -> str:
 
 
 def _emptiness_in_words(facts: ObjectFacts) -> str:
-    """Return a clause: the answer has no content, or the page only labels and parts of its site."""
+    """Return a clause that says if the answer is empty, or if its page has only labels and parts of its site."""
     if facts.answer.facts.is_unfilled:
         return "the page has only parts of its site, or labels without values"
     return "the answer is empty"
@@ -207,7 +210,7 @@ def _thump_rule(outcome: ObjectOutcome, codes: str) -> ObjectRule:
 
 
 def _status_rule(outcome: ObjectOutcome, statuses: str) -> ObjectRule:
-    """Return the rule for the last status of a chain, in words *statuses*, that has this *outcome*."""
+    """Return the rule that gives *outcome* to a chain by its last status. *statuses* are in words, such as "500 to 599"."""
     return _refusal(
         f"the last status is {statuses}",
         lambda facts: facts.answer.outcome is outcome,
@@ -504,7 +507,7 @@ def rendering_fault(answer: AnswerFacts) -> str | None:
 def judge_rendered(
     verdict: ServiceVerdict[ObjectOutcome], rendered: AnswerFacts, control: AnswerFacts | None
 ) -> ServiceVerdict[ObjectOutcome]:
-    """Return the verdict on an app shell after a browser *rendered* it, or *verdict* with the fault of the rendering.
+    """Return the verdict on an app shell after a browser *rendered* it, or *verdict* with a reason why it can't be judged.
 
     *control* is the rendered page of a name that can't exist.
     """

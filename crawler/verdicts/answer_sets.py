@@ -38,7 +38,7 @@ class AnswerSet:
 
     last_answers: dict[Question, AnswerFacts] = field(default_factory=dict)
     earlier_attempts: list[Observation] = field(default_factory=list)
-    """The earlier attempts."""
+    """The attempts that a later attempt at the same question replaced."""
 
     def add(self, observation: Observation) -> None:
         """Add *observation* to the last answers or, if a later attempt is there, to the earlier attempts."""
@@ -150,7 +150,10 @@ class AnswerSets:
 
 
 def _shared_keys(answer: AnswerFacts) -> Iterator[tuple[Question, Hashable]]:
-    """Return the questions and subjects by which a shared answer is found: a URL or its pattern, origin or resolver."""
+    """Yield the keys of an answer that concerns many ARKs: its question with a subject.
+
+    The subject is a URL, an address pattern, an origin, a resolver, or a resolver with a NAAN.
+    """
     question, url = answer.question, answer.asked_url
     match question:
         case Question.CONTROL_LANDING:

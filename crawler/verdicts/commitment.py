@@ -1,6 +1,6 @@
-"""Judge the provider's promise about an object and its identifier, by its genuine answers.
+"""Judge the provider's promise about an object and its identifier, by the answers that describe the object or state one.
 
-A commitment is a rating by someone, since some day; ``Not Guaranteed`` is one too (draft-kunze-ark-38, 5.1.1).
+A commitment is a rating such as ``Not Guaranteed`` by a guarantor, from some day on (draft-kunze-ark-38, 5.1.1).
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ _CONCLUSIVE = (Question.INFO, Question.DOUBLE)
 class CommitmentFacts:
     """The facts of all answers to inflections about one object that concern a commitment.
 
-    A promise for the whole does not hold for a part, and a promise for another ARK does not hold for this one: each
-    needs its own commitment (2023, 2.5).
+    A promise for the whole does not hold for a part, and a promise for another ARK does not hold for this one. Each
+    ARK needs its own commitment (2023, 2.5).
     """
 
     answers: AnswersByQuestion
@@ -56,7 +56,7 @@ class CommitmentFacts:
 
     @cached_property
     def stating_inflection(self) -> Question | None:
-        """The first genuine inflection whose answer states a commitment."""
+        """The first of `genuine_inflections` whose answer states a commitment, or None."""
         statements = ((question, self.answers[question].statement) for question in self.genuine_inflections)
         return next((question for question, statement in statements if statement is not None), None)
 
@@ -83,12 +83,15 @@ class CommitmentFacts:
 
     @cached_property
     def conclusive_inflections(self) -> tuple[Question, ...]:
-        """The inflections whose answers can show that there is no commitment; ``?`` requests only brief metadata."""
+        """Those of `genuine_inflections` whose answers can show that there is no commitment.
+
+        ``?`` can't, because it requests only brief metadata.
+        """
         return tuple(question for question in self.genuine_inflections if question in _CONCLUSIVE)
 
     @cached_property
     def foreign_reason(self) -> str | None:
-        """The reason why the record is about another ARK or the whole of this part, or None."""
+        """A sentence that the record is about another ARK, or about the whole and not this part; or None."""
         question = self.stating_inflection or (self.conclusive_inflections[-1] if self.conclusive_inflections else None)
         if question is None:
             return None

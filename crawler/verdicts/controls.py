@@ -65,7 +65,7 @@ class ControlFacts:
 
     @property
     def has_several_signs_of_absence(self) -> bool:
-        """True if several signs, not only the title, report an absence on a page that is no tombstone."""
+        """True if several signs report an absence on a page that is no tombstone. Signs only in the title are not enough."""
         words = self.answer.words
         is_title_alone = words.is_titled_absent and not words.is_absence_repeated
         is_absent = self.resolvers.weight_of_signs is Signs.SEVERAL and not is_title_alone
@@ -73,7 +73,7 @@ class ControlFacts:
 
     @property
     def belongs_to_object(self) -> bool:
-        """True if the page has no sign of absence, and describes an object or is named by the control's page."""
+        """True if the page has no sign of absence, and either describes an object or its ARK is named by the control's page."""
         answer = self.answer
         is_own = answer.is_record or answer.describes_object or self.landing.locations_of(answer.ark)
         return bool(is_own) and not self.resolvers.signs
@@ -139,7 +139,10 @@ CONTROL_RULES: RuleTable[ControlFacts, CountedControl] = RuleTable(
 
 
 def facts_at_landing(facts: ObjectFacts, landing: AnswerFacts | None) -> ObjectFacts:
-    """Return the facts with the control that counts: that of *facts*, or the *landing* host's if it was requested."""
+    """Return *facts*, with the answer to the *landing* host's control if that counts by `CONTROL_RULES`.
+
+    *facts* are unchanged if *landing* is None, or if the answer was not redirected.
+    """
     if landing is None or not facts.answer.is_redirected:
         return facts
     controls = ControlFacts(facts, landing)

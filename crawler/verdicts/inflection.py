@@ -391,11 +391,13 @@ def judge_inflections(
     outcome: ObjectOutcome = ObjectOutcome.RESOLVED,
     copies: Mapping[str, int] | None = None,
 ) -> tuple[ServiceVerdict[MetadataOutcome] | None, tuple[Question, ...]]:
-    """Return the best verdict on the inflections with the evidence of all, and the inflections that describe the object.
+    """Return the verdict on the inflections, and those inflections whose answers describe the object.
 
-    *control* is the answer for an inflected name that can't exist; *object_answer* and *outcome* are the object's. An
-    answer is compared with that at its own URL without the inflection, if any. *copies* are the numbers of other objects
-    with the same answer, by page digest. The verdict is None if no inflection was requested.
+    The verdict is that on the first describing answer, or else on the first answer, with the evidence of all. It is None
+    if no inflection was requested. *control* is the answer for an inflected name that can't exist, and
+    *changed_controls* are answers to a repeated control that differ from its first. *object_answer* and *outcome* are the
+    object's. An answer is compared with that at its own URL without the inflection, if any. *copies* are the numbers of
+    other objects with the same answer, by page digest.
     """
     by_url = {answers[way].asked_url: answers[way] for way in ACCESS[::-1] if way in answers}
     verdicts = {}

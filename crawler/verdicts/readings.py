@@ -92,7 +92,10 @@ class Form:
 
     @property
     def declares_itself(self) -> bool:
-        """True if the page identifies itself as that of this ARK, where the control's page does not name the control."""
+        """True if the page identifies itself as that of this ARK, and does not only repeat any requested name.
+
+        The control's page must not name the control in the same part, such as ``canonical``.
+        """
         return self.answer is not None and ObjectFacts(self.answer, self.control).declares_itself
 
     def extends(self, other: Form) -> bool:
@@ -134,7 +137,7 @@ def next_form(forms: Sequence[Form]) -> Form | None:
 
 
 def arbitrate(forms: Sequence[Form]) -> SettledReading:
-    """Return the longest reading that works and exists, with evidence; no reading if none works or some are unchecked.
+    """Return the longest reading that works and exists, with evidence; the reading is None if none works.
 
     A longer form exists if it gets another answer than the shorter ones, or if its page names it in places where theirs
     do not. A page that repeats any requested name proves nothing.
@@ -246,7 +249,10 @@ def other_readings(mentions: Iterable[StoredMention]) -> dict[str, tuple[Candida
 
 
 def readings_of_mentions(mentions: Iterable[tuple[Mention, str]]) -> dict[str, tuple[CandidateReading, ...]]:
-    """Return the alternative readings of *mentions* with their request URLs, by that URL; only mentions that have some."""
+    """Return the alternative readings of *mentions* (pairs of mention and request URL), by request URL.
+
+    Mentions without alternatives are left out.
+    """
     by_url = {
         url: tuple(_alternative_readings(mention, url))
         for mention, url in mentions
@@ -352,9 +358,10 @@ def settle(forms: Sequence[Form]) -> SettledReading | None:
 
 
 def intended_ark(forms: Sequence[Form], suggested: Sequence[Form]) -> IntendedArk | None:
-    """Return the alternative in lower case or, if no alternative works, the suggested ARK that works, or None.
+    """Return the ARK that was probably meant by one that fails, the first of *forms*, or None.
 
-    None also if the likeliest of *forms* does not fail. *suggested* are corrections of a wrong check character.
+    If one of the other *forms* works, it is the form in lower case. Otherwise it is the first of *suggested* that works.
+    *suggested* are corrections of a wrong check character.
     """
     written_form, *alternatives = forms
     if written_form.state is not FormState.FAILS:

@@ -57,7 +57,9 @@ def certificate_remarks(hops: Iterable[Hop]) -> Iterator[str]:
 
 
 def is_resolvers(hop: Hop, following: Hop) -> bool:
-    """Return True if a resolver redirects *hop* to *following*: the URL has an ARK, and not only scheme or host differ.
+    """Return True if *hop* is at a resolver that redirects to a target, *following*: its URL has an ARK.
+
+    A redirect that only changes the scheme, ``www.``, a final slash, or the host within a site does not count.
 
     >>> is_resolvers(Hop("http://n2t.net/ark:/1/x", "GET", ""), Hop("https://n2t.net/ark:/1/x", "GET", ""))
     False

@@ -25,7 +25,7 @@ def sentences(evidence: Evidence) -> Iterator[str]:
 
 
 def always(facts: Any) -> bool:
-    """Return True: the condition of a rule that always applies."""
+    """Return True for any *facts*. It is the condition of rules that always apply."""
     return True
 
 
@@ -77,7 +77,7 @@ class RuleTable(Generic[Facts, OutcomeT]):
         raise LookupError(f"no rule of {self.title} holds")
 
     def judge(self, facts: Facts) -> ServiceVerdict[OutcomeT]:
-        """Return outcome, evidence and parsed values by the first rule that holds for *facts*."""
+        """Return the verdict of the first rule that holds for *facts*: outcome, distinct sentences of evidence, parsed values."""
         rule = self.first_rule(facts)
         evidence = tuple(dict.fromkeys(sentences(rule.evidence(facts))))
         return ServiceVerdict(rule.outcome, evidence, rule.parsed(facts))

@@ -96,7 +96,7 @@ _REASONS_WITHOUT_METADATA: Mapping[Family, str] = {
 
 @dataclass(frozen=True, slots=True)
 class ObjectAccess:
-    """The answer about the object, the request that got it, and the verdict on it."""
+    """The answer about the object, the verdict on it, and the question (*way*) that got it, such as `Question.HYPHENS`."""
 
     way: Question
     answer: AnswerFacts
@@ -143,7 +143,7 @@ def unobserved_verdict(ark: Ark, request_url: str) -> Verdict:
 
 @dataclass(frozen=True, slots=True)
 class VerdictContext:
-    """The other facts of a run that affect the verdict on one ARK."""
+    """The facts of a run, apart from the answers about one ARK, that affect the verdict on this ARK."""
 
     control: AnswerFacts | None = None
     """The answer to a name that can't exist, at the resolver that was asked, with the ARK's NAAN and, if possible, shoulder."""
@@ -236,7 +236,7 @@ def decide_access(answers: AnswersByQuestion, context: VerdictContext) -> Object
     """Return the first request that reached the object, or else the request as written, with the evidence of all.
 
     A further request counts only if the one before failed: a host that blocks programs can't be judged by another host.
-    Only the first of several successes that may be error pages was compared with a control.
+    A later success elsewhere that may be an error page is only mentioned, because no control was requested for it.
     """
     written_access = _access(Question.OBJECT, answers[Question.OBJECT], context, answers)
     evidence = [*written_access.verdict.evidence, *_about_attempts(written_access, context.earlier_attempts)]
@@ -278,7 +278,7 @@ def decide_access(answers: AnswersByQuestion, context: VerdictContext) -> Object
 
 
 def _access(way: Question, answer: AnswerFacts, context: VerdictContext, answers: AnswersByQuestion) -> ObjectAccess:
-    """Return the verdict on the *answer* to the request in a *way*, beside the controls of the *context*."""
+    """Return the *answer* to the question *way* with the verdict on it, which depends on the controls in *context*."""
     written_url = answers[Question.OBJECT].asked_url
     is_as_written = resolver_or_host(answer.asked_url) == resolver_or_host(written_url)
     is_reached = answer is reached_answer(answers)
@@ -300,7 +300,7 @@ def _access(way: Question, answer: AnswerFacts, context: VerdictContext, answers
 
 
 def facts_beside(answer: AnswerFacts, answers: AnswersByQuestion, control: AnswerFacts | None) -> ObjectFacts:
-    """Return the facts of *answer* with the *control*, and with the *answers* to inflections of the same URL."""
+    """Return the facts of *answer*, with *control* and those of *answers* that are to inflections of its URL."""
     inflection_answers = [answers[question] for question in INFLECTED if question in answers]
     further_answers = [other for other in inflection_answers if other.asked_url.partition("?")[0] == answer.asked_url]
     return ObjectFacts(answer, control, further_answers=further_answers)
@@ -312,7 +312,10 @@ def _with_evidence(access: ObjectAccess, evidence: Sequence[str], outcome: Objec
 
 
 def _about_attempts(access: ObjectAccess, earlier_attempts: Iterable[Observation]) -> Iterator[str]:
-    """Return a sentence: the number of attempts, their time span and earlier results, or that a failure is of one attempt."""
+    """Yield a sentence with the number of attempts, their time span and earlier results.
+
+    A single attempt as written that failed gives "requested once", and any other single attempt nothing.
+    """
     answer = access.answer
     if answer.attempt > 1:
         attempts = [attempt for attempt in earlier_attempts if attempt.question is answer.question]
@@ -342,7 +345,7 @@ def _span(attempts: Sequence[Observation]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Description:
-    """The facts by which inflections are chosen: which answer describes the object, and its commitment."""
+    """The facts that decide which inflections are still useful: if the object is described, and its commitment stated."""
 
     inflection: Question | None = None
     """The first inflection whose answer describes the object, or None."""
