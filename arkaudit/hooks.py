@@ -100,7 +100,7 @@ class ArkSource(Protocol):
 
     @property
     def digest(self) -> str:
-        """A text that identifies the content: a check resumes an unfinished one of the same content."""
+        """A text that identifies the content. A check resumes an unfinished check of the same content."""
 
     @property
     def has_arks(self) -> bool:

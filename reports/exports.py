@@ -41,7 +41,7 @@ class ReportFormat:
     write: Callable[[Report, Path], Iterator[None]]
     """Writes the files into a folder; yields after each of `TABLES`, so that its memory can be freed."""
     needs: Iterable[str] = ()
-    """The tables that the format reads again after the last table."""
+    """The tables that must stay in memory, because the format reads them again at its end."""
     text: Callable[[Report], bytes] | None = None
     """Returns the report as one text in UTF-8, for standard output; None for formats of several files."""
 
@@ -64,8 +64,8 @@ def _format_in_one_file(
 ) -> ReportFormat:
     """Return a format of one file at *path*, whose content is the concatenation of *pieces*.
 
-    A piece may be None, after each of `TABLES` that can be dropped from memory. *needs* are the tables that other
-    pieces read. Unless *is_text*, the format can't be written to standard output.
+    A piece of None tells that the next of `TABLES` is no longer read and can be dropped from memory. *needs* are the
+    tables to keep. Unless *is_text*, the format can't be written to standard output.
     """
 
     def write_all(report: Report, folder: Path) -> Iterator[None]:

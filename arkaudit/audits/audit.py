@@ -88,7 +88,7 @@ class Audit:
     is_read: bool = False
     """True once all documents are read, so that the set of ARKs to request is final."""
     faults: RunFaults = field(default_factory=RunFaults)
-    """Bugs of arkaudit in this run, and frontier entries that lack an outcome because of these bugs."""
+    """Bugs of arkaudit that occurred in this run, with the frontier entries that lack an outcome because of them."""
     request_logs: RequestLogs | None = None
     spider_arguments: dict[str, Any] = field(default_factory=dict)
     """Arguments of every spider."""
@@ -226,7 +226,7 @@ class Audit:
     def _run_targets(self, *, as_asked: bool = False) -> list[Target]:
         """Return the ARKs of the run with their request URLs; none if ARKs are not resolved.
 
-        With *as_asked*, a doubtful mention has its first reading, not the reading that answers decided later.
+        With *as_asked*, a doubtful mention has its first reading, even if answers of resolvers decided on another later.
         """
         if self.targets is not None:
             return list(self.targets)
@@ -255,7 +255,7 @@ class Audit:
     # -- verdicts
 
     def _judge(self, progress: RunProgress) -> None:
-        """Settle doubtful readings by the answers, then judge all targets, unless the run is judged already."""
+        """Decide doubtful mentions by the answers of resolvers, then judge all targets, unless the run is judged already."""
         if self.is_judged:
             return
         if self.faults.lost:
@@ -283,7 +283,7 @@ class Audit:
         self.is_judged = True
 
     def _judge_interrupted(self, interrupt: BaseException) -> None:
-        """Judge the targets with all answers after an *interrupt*, unless this demands an immediate end."""
+        """Judge the targets whose answers are complete after an *interrupt*, unless this demands an immediate end."""
         is_patient = isinstance(interrupt, RunInterrupted) and not interrupt.at_once
         if is_patient and self.is_read and not self.is_judged:
             self._judge_complete_targets()

@@ -99,7 +99,7 @@ def check(
 
 
 def _answer(request: Mapping[str, Any]) -> list[Verdict] | BaseException:
-    """Return the verdicts for *request*, or the exception that `check` raises."""
+    """Return the verdicts for *request*, as `check` makes it, or the exception that `check` then raises."""
     from rich.console import Console
 
     from arkaudit.audits.checking import judge_lines

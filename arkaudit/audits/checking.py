@@ -120,8 +120,8 @@ def judge_lines(
 ) -> tuple[list[Verdict | str | None], CheckRun]:
     """Resolve and judge *mentions*, the ARKs in the lines *texts* or reasons why a line holds none.
 
-    The first result has, for each line, its verdict, the reason, or None if an interruption came first. Raises the
-    errors of `check_lines`.
+    The first result has one value per line: its verdict, the reason, or None if the check was interrupted before.
+    Raises the errors of `check_lines`.
     """
     with open_run("check", [fingerprint(texts)], config, store_file, resume=resume) as opened_run:
         targets = _targets_by_mention(mentions, opened_run.config)
@@ -148,7 +148,10 @@ def recheck_arks(known_arks: Sequence[KnownArk], config: Config, store_file: Pat
 
 
 def recovered_arks(known_arks: Iterable[KnownArk], outcomes: Mapping[Pair, ObjectOutcome]) -> list[KnownArk]:
-    """Return the *known_arks* that failed or gave no answer before, and work by the *outcomes* of a new check."""
+    """Return those of *known_arks* that failed or gave no answer at their last check, and work in *outcomes*.
+
+    *outcomes* are the results of a new check.
+    """
     problem_states = (ArkState.FAILING, ArkState.CONFIRMED_BROKEN, ArkState.FLAPPING)
     outcome_pairs = (
         (known_ark, outcomes.get((known_ark.ark, known_ark.request_url)))

@@ -82,9 +82,10 @@ def fingerprint(texts: Sequence[str]) -> str:
 def decide(runs: Sequence[Run], seeds: Sequence[str], config: Config, *, resume: bool | None) -> ResumeDecision:
     """Decide which of *runs* (of one command, newest first) a command with these *seeds* resumes, if any.
 
-    Without *seeds*, the newest run is meant. If *resume* is None, the run is resumed if its plan is the same and it is
-    unfinished or unreported. If True, the command may omit settings of the run. Raises `UserMistake` if the command
-    contradicts a setting, or there is no run. If False, a new run begins.
+    The candidate is the newest run with these *seeds*, or the newest of all if they are empty. If *resume* is None, it
+    is resumed if it is unfinished or unreported and its settings are the same. If True, it is resumed, with its own
+    settings where the command sets none. If False, a new run begins. With *resume*, raises `UserMistake` if the
+    command contradicts a setting, or if there is no candidate.
     """
     plan = RunPlan.from_command(seeds, config)
     if resume is False:

@@ -68,7 +68,7 @@ class Config(Settings):
 
     @property
     def status_policy(self) -> StatusPolicy:
-        """The condition under which a failure is confirmed."""
+        """The rules by which a failure is confirmed."""
         return StatusPolicy(strikes=self.recheck.strikes, days=self.recheck.strike_days)
 
     @property

@@ -166,8 +166,8 @@ def exit_on(
 ) -> None:
     """Print a message and exit with 1 if any of *tokens* is at least as severe as any of *fail_on*.
 
-    `reports.tables.wording` defines the order. If a store has the findings, suggest commands that list and accept them.
-    Otherwise exit with 3 unless *is_whole*; else return.
+    `reports.tables.wording` defines the order. With a *store_file*, the message suggests commands that list and accept
+    the findings. Without such a token, exit with 3 if *is_whole* is False, else return.
     """
     from reports.store.known_problems import UNREADABLE
     from reports.tables.wording import reached_tokens

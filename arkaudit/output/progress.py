@@ -125,7 +125,10 @@ class RunProgress(Progress):
         self.show(self._done_count)
 
     def _take_expected(self, item: Observation) -> bool:
-        """Return True if *item* is the first answer about an object at an open URL of the stage, and close the URL."""
+        """Return True if *item* is the first answer about an object at a URL that the stage still expects.
+
+        The URL is then no longer expected. If the stage has no set of URLs, each first answer counts.
+        """
         if item.question is not Question.OBJECT or item.attempt > 1:
             return False
         if self._open_urls is None:
@@ -136,7 +139,7 @@ class RunProgress(Progress):
         return is_expected
 
     def _remaining_s(self, done_count: int, elapsed_s: float) -> float:
-        """Return the estimated seconds until the slowest host is done, because hosts are asked at the same time."""
+        """Return the estimated seconds until the slowest host is done; hosts are asked at the same time."""
         if not self._open_urls:
             return super()._remaining_s(done_count, elapsed_s)
         open_counts = Counter(map(origin_of, self._open_urls))

@@ -135,7 +135,10 @@ def report_on(
 
 
 def _write_targets(frames: Frames, out: Path, layout: str | None) -> None:
-    """Write ``targets.csv`` into *out*; an empty list only over an existing file, or if a *layout* is given."""
+    """Write the new targets for resolvers to ``targets.csv`` in *out*.
+
+    An empty list is written only if the file exists or a *layout* is given.
+    """
     new_targets, path = moved_targets(frames), out / "targets.csv"
     if new_targets or path_exists(path) or layout:
         write_file(path, targets_text(new_targets, layout or "table").encode("utf-8", "backslashreplace"))
@@ -144,7 +147,7 @@ def _write_targets(frames: Frames, out: Path, layout: str | None) -> None:
 
 @contextmanager
 def _closed_output_ignored() -> Iterator[None]:
-    """Ignore in the ``with`` block that the reader of standard output has gone: `--fail-on` still needs a result."""
+    """Ignore in the ``with`` block that the reader of standard output has gone, so that `--fail-on` still has an effect."""
     try:
         yield
     except OutputClosed:

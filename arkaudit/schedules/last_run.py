@@ -52,7 +52,7 @@ class LastRun:
 
     @property
     def is_unfinished(self) -> bool:
-        """True if the run needs a further attempt."""
+        """True if the run has not ended, or ended with an exit code that calls for a further attempt."""
         return self.attempts > 0 and (self.ended is None or self.exit_code not in _FINAL_CODES)
 
     @classmethod
@@ -102,8 +102,8 @@ class Due:
 def due_now(schedule: Schedule, last_run: LastRun, now: datetime) -> Due | None:
     """Return the scheduled time for which an audit that is not running is due *now*, or None.
 
-    One run makes up for all missed times. An unfinished run is attempted again first: at once, then with pauses,
-    `MOST_ATTEMPTS` times in all.
+    One run makes up for all missed times. An unfinished run is attempted again first: at once, then after growing
+    waits, until there were `MOST_ATTEMPTS` attempts.
 
     >>> day = lambda day, hour=0: datetime(2026, 3, day, hour, tzinfo=UTC)
     >>> due_now(Schedule("0 3 * * *"), LastRun(day(1)), day(4, 12)).moment.day
@@ -172,9 +172,10 @@ class LastRunFile:
 
     @contextmanager
     def turn(self, *, due: datetime | None) -> Iterator[None]:
-        """Hold the lock during the ``with`` block, a run for the scheduled time *due*, and record its start and end.
+        """Hold the lock during the ``with`` block, which runs the audit for the scheduled time *due*.
 
-        Raises `AuditRunning`, and exceptions of the block.
+        The start and end of the block are recorded in the file. *due* is None for a manual run. Raises `AuditRunning`,
+        and exceptions of the block.
         """
         self._make_folder()
         try:

@@ -37,9 +37,9 @@ class Contact:
     answered: int = 0
     """Requests that got an HTTP answer, whatever its status."""
     met: int = 0
-    """Requests that were refused, cut off or answered with nonsense: the host exists, and the network works."""
+    """Requests that were refused, cut off or answered with nonsense. These show that the host exists."""
     silent: int = 0
-    """Requests without a sign of the host: its name has no address, or no answer came in time."""
+    """Requests without a sign that the host exists, such as a name without an address or a timeout."""
     first_at: str = ""
     last_at: str = ""
     failure: str | None = None
@@ -47,9 +47,10 @@ class Contact:
 
 
 def contacts_of(chains: Iterable[tuple[str, Sequence[Mapping[str, Any]]]]) -> dict[str, Contact]:
-    """Return the contact with each host on *chains*, by host. A chain is its end and the JSON of its hops.
+    """Return the contact with each host on *chains*, by host.
 
-    Requests that the address guard or robots.txt held back are not counted.
+    *chains* are pairs of a chain's end (a `ChainEnd`) and its hops as JSON objects. Requests that the address guard or
+    robots.txt held back are not counted.
     """
     contacts: dict[str, Contact] = {}
     for end, hops in chains:
@@ -151,16 +152,20 @@ class ObjectFeatures:
         )
 
     def differs_in_text(self, later: ObjectFeatures, least_likeness: float) -> bool:
-        """Return True if a *later* check shows another text or other bytes, or if these features have neither.
+        """Return True if a *later* check shows another text or other bytes.
 
-        Texts differ if their likeness is below *least_likeness* (0 to 1).
+        The result is also True if these features have no text and no digest to compare. Texts differ if their likeness
+        is below *least_likeness* (0 to 1).
         """
         has_text = bool(self.sketch or self.digest)
         return not has_text or _object_change(self, later, least_likeness) is not None
 
 
 def metadata_to_compare(outcome: str, parsed: Mapping[str, Any]) -> MetadataValues | None:
-    """Return the fields of *parsed* metadata to compare; empty if *outcome* is no description, None if unknown.
+    """Return the fields of *parsed* metadata to compare with other checks.
+
+    The result is empty if *outcome* shows that there is no description. It is None if *outcome* shows nothing, such as
+    ``blocked``.
 
     >>> metadata_to_compare("erc", {"who": "A  Library", "what": "A map", "where": "x"}), metadata_to_compare("blocked", {})
     ({'who': 'A Library', 'what': 'A map'}, None)
@@ -171,7 +176,10 @@ def metadata_to_compare(outcome: str, parsed: Mapping[str, Any]) -> MetadataValu
 
 
 def commitment_to_compare(outcome: str, parsed: Mapping[str, Any]) -> MetadataValues | None:
-    """Return the fields of a *parsed* commitment to compare; empty if *outcome* is none, None if unknown.
+    """Return the fields of a *parsed* commitment to compare with other checks.
+
+    The result is empty if *outcome* shows that there is no commitment. It is None if *outcome* shows nothing, such as
+    ``blocked``.
 
     >>> commitment_to_compare("stated", {"who": "A Library", "what": "Not Guaranteed"}), commitment_to_compare("absent", {})
     ({'who': 'A Library', 'what': 'Not Guaranteed'}, {})
@@ -202,9 +210,9 @@ def compare(
 ) -> tuple[ObjectFeatures, list[Event]]:
     """Return the features to compare with the next check, and the changes from *last_good* to *current*.
 
-    A difference counts if the *previous* check showed it too: a time in an address, related items and a passing fault
-    vary from check to check. Another host or path counts at once. Texts differ if their likeness is below
-    *least_likeness*. The reference is the first text, or the text of the last change, so that a slow drift adds up.
+    A difference counts only if the *previous* check showed it too, because some parts of a page vary at each check.
+    Another host or path counts at once. Texts differ if their likeness is below *least_likeness* (0 to 1). Texts are
+    compared with that of the first check or of the last change, so that many small changes add up.
     """
     differences: list[Event] = []
     landing = last_good.landing
@@ -288,7 +296,7 @@ class StatusPolicy:
     turns: int = 4
     """The number of changes between working and failing within `turn_days` that make an ARK flapping."""
     turn_days: float = 60.0
-    """The number of days before a check in which changes count."""
+    """The number of days before a check in which changes between working and failing are counted."""
     likeness: float = 0.3
     """A text has changed if it shares less than this part of its phrases (0 to 1) with its earlier version."""
 
@@ -319,7 +327,11 @@ class DatedVerdict:
 
     @property
     def is_inconclusive(self) -> bool:
-        """True if the outcome allows no conclusion about the ARK: the fault was local or general."""
+        """True if the outcome allows no conclusion about the ARK.
+
+        That is a failure in a suspect run, a request that arkaudit refused, or one that reached no host for an unknown
+        reason.
+        """
         is_local_fault = self.object in (ObjectOutcome.REFUSED_ADDRESS, ObjectOutcome.INVALID)
         has_reached_no_host = self.object is ObjectOutcome.UNDETERMINED and self.features.landing is None
         return (self._is_failure and self.is_suspect) or is_local_fault or has_reached_no_host
@@ -327,7 +339,7 @@ class DatedVerdict:
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """An event of an ARK that a check shows, in words."""
+    """An event of an ARK that a check shows, with a text that describes it."""
 
     kind: EventKind
     detail: str = ""

@@ -65,7 +65,7 @@ def _cited_in(run_id: int) -> Select[Any]:
 
 
 def _add_new(connection: Connection, ended_run: Any) -> None:
-    """Add the cited ARKs that were never checked, in pages, because there may be millions."""
+    """Add the cited ARKs that were never checked, a page of rows at a time, because there may be millions."""
     latest, cited = schema.latest, _cited_in(_run.run_id == ended_run.run_id).subquery()
     is_known = exists().where(schema.at_one_url(latest.c, cited.c))
     is_seen = seen_before(cited.c.ark_id, ended_run.started_at).label("is_seen")
@@ -163,7 +163,7 @@ class DocumentReading:
 
     @property
     def shows_citations(self) -> bool:
-        """True if all citations of the document were read: it was read whole, or is gone for good."""
+        """True if the document was read whole, so that all its citations are known, or if it is gone for good."""
         return self.status in _GONE or (self.outcome == DocumentOutcome.READ and not self.is_in_part)
 
 
@@ -179,11 +179,11 @@ class LaterRun:
 
 
 def is_over(url: str, container: str | None, *, is_web: bool, later: Sequence[LaterRun], policy: StatusPolicy) -> bool:
-    """Return True if one of the *later* runs shows that the citations of a document are over.
+    """Return True if the *later* runs (oldest first) show that a document's citations from an earlier run no longer count.
 
-    This holds if the document was read whole or is gone for good. A web document (*is_web*) may also fail as often and
-    long as *policy* asks. A document in a *container* (the name of an archive) may be absent from the container that
-    was read whole; a local file (*container* is None) may be absent.
+    This holds if one of the runs read the document whole, or found it gone for good. It also holds after failures as
+    many and as long as *policy* requires. A document that is not on the web (*is_web* False) may also be absent: as a
+    local file, or from its archive *container* when a run read that whole.
     """
     failure_times: list[datetime] = []
     for run in later:
@@ -235,7 +235,7 @@ def _rows_still_cited(
 
 
 def _later_run(connection: Connection, run: Any, urls: Iterable[str], *, has_parts: bool) -> LaterRun:
-    """Return *run* with its readings of documents at *urls*; without *has_parts*, it does not count as complete."""
+    """Return *run* with its readings of documents at *urls*; `is_complete` is always False unless *has_parts*."""
     readings = _readings(connection, run.run_id, urls)
     is_complete = False
     if has_parts:

@@ -140,18 +140,18 @@ def set_policy(connection: Connection, policy: StatusPolicy) -> None:
 
 
 def note_batch(connection: Connection, run_id: int, *, after: int) -> None:
-    """Update the statuses from the verdicts of a run whose keys are above *after*.
+    """Update the statuses from those verdicts of a run whose keys are above *after*.
 
-    If the run has ended or a later run was noted, this is left to `note_verdicts`, which rebuilds the history.
+    Does nothing if the run has ended or a later run was noted: then `note_verdicts` rebuilds the history.
     """
     if _is_last_under_way(connection, run_id):
         _note_verdicts(connection, run_id, after=after)
 
 
 def note_verdicts(connection: Connection, run_id: int, *, is_resumed: bool = False) -> None:
-    """Update the status from a run after all its verdicts have been recorded and noted in batches.
+    """Complete the history by the verdicts of a run, after all of them have been recorded.
 
-    If its judging *is_resumed*, its citations may have been noted before, so the history is rebuilt.
+    The history is rebuilt if the judging *is_resumed*, if the run has ended, or if a later run was noted.
     """
     if is_resumed or not _is_last_under_way(connection, run_id):
         rebuild(connection, noting=run_id)
@@ -197,10 +197,10 @@ def _is_noted(connection: Connection, run_id: int) -> bool:
 def rebuild(
     connection: Connection, *, until: int | None = None, noting: int | None = None, is_temporary: bool = False
 ) -> None:
-    """Rebuild the derived tables from the others, run after run in the order of their beginnings.
+    """Delete the rows of the derived tables and derive them again, run after run in the order of their starts.
 
-    *until* is the last run to include, *noting* the run whose verdicts are being noted. Other runs that were killed
-    before they were judged are left out. With *is_temporary*, the store itself is unchanged.
+    *until* is the last run to include; None includes all. The verdicts of a run count if it has ended, was noted
+    before, or is *noting*. With *is_temporary*, the tables are temporary, and the store itself is unchanged.
     """
     run = schema.run
     noted_ids = {run_id for (run_id,) in connection.exec_driver_sql("SELECT run_id FROM main.assessment")} | {noting}
@@ -323,7 +323,10 @@ def _stored_statuses(connection: Connection, run_id: int, verdicts: Sequence[Any
 
 
 def _answers(connection: Connection, run_id: int, request_urls: Sequence[str]) -> dict[str | tuple[str, str], Row[Any]]:
-    """Return the last answers to object requests at *request_urls*: by request URL, and by request and final URL."""
+    """Return the last answers to object requests at *request_urls*.
+
+    Each is in the result twice: by request URL, and by the pair of request URL and final URL.
+    """
     columns: list[Any] = [_observation[name] for name in _OF_ANSWER]
     query = (
         select(*columns)

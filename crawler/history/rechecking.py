@@ -72,9 +72,9 @@ class KnownArk:
 def due_at(known_ark: KnownArk, policy: RecheckPolicy) -> datetime | None:
     """Return the time of the next check: the epoch if it was never checked, None if it is never to be checked.
 
-    Each ARK has a fixed phase of the interval, by its hash, and is checked at that phase of each interval. So a load of
-    one day is spread over the next interval, and then recurs once per interval. The first time, between a half and one
-    and a half intervals pass.
+    Each ARK is checked once per interval, at a moment within the interval that depends on its hash. So ARKs that were
+    first checked on one day are spread over the interval. Between the first two checks, between a half and one and a
+    half intervals pass.
     """
     days = policy.intervals(known_ark.naan, known_ark.host).for_state(known_ark.state)
     if days is None or not known_ark.is_cited:
@@ -108,15 +108,15 @@ def due_arks(
 
 
 def without_times_ahead(known_ark: KnownArk, now: datetime) -> KnownArk:
-    """Return *known_ark* as never checked if its last check is after *now*: the clock was ahead then."""
+    """Return *known_ark*, as never checked if its last check is after *now*, because the clock was ahead then."""
     is_ahead = known_ark.checked_at is not None and known_ark.checked_at > now
     return replace(known_ark, checked_at=None) if is_ahead else known_ark
 
 
 def interleave_hosts(known_arks: Iterable[KnownArk]) -> list[KnownArk]:
-    """Return all ARKs, due or not, the least recently checked first; hosts take turns.
+    """Return all ARKs, due or not: the first ARK of each host, then the second of each host, and so on.
 
-    A host with many ARKs gets as many turns as any other while others wait.
+    The ARKs of a host, and the hosts by their first ARKs, are ordered by the time of the last check, oldest first.
     """
     arks_by_host: defaultdict[str, list[KnownArk]] = defaultdict(list)
     for known_ark in known_arks:
@@ -138,7 +138,7 @@ def _longest_ago(known_ark: KnownArk) -> tuple[datetime, str, str]:
 
 @dataclass(frozen=True, slots=True)
 class ArkSelection:
-    """The criteria for selecting ARKs: one of each given kind must match; without criteria, all ARKs match."""
+    """Criteria for selecting ARKs. An ARK must match one value of each field that is not empty."""
 
     naans: tuple[str, ...] = ()
     prefixes: tuple[str, ...] = ()
@@ -155,7 +155,7 @@ class ArkSelection:
 
     @property
     def words(self) -> str:
-        """The selection in words.
+        """The selection as a phrase.
 
         >>> ArkSelection(naans=("12148",), hosts=("n2t.net",)).words
         'NAAN 12148; host n2t.net'
@@ -167,12 +167,12 @@ class ArkSelection:
         return "; ".join(f"{name} {', '.join(values)}" for name, values in parts if values)
 
     def names(self, ark: str, naan: str) -> bool:
-        """Return True if an ARK in normal form matches the NAANs and prefixes."""
+        """Return True if an ARK in normal form matches `naans` and `prefixes`; an empty one matches every ARK."""
         is_of_naan = not self.naans or naan in self.naans
         return is_of_naan and (not self.prefixes or ark.startswith(self.prefixes))
 
     def holds(self, known_ark: KnownArk) -> bool:
-        """Return True if an ARK of a store is selected."""
+        """Return True if *known_ark* matches all criteria."""
         is_at_host = not self.hosts or known_ark.host in self.hosts
         is_of_cause = not self.causes or any(
             (known_ark.ark, known_ark.request_url) in pairs for pairs in self.causes.values()

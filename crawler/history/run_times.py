@@ -74,7 +74,7 @@ def show_corrected_times(connection: Connection, now: datetime) -> int:
 
 
 def moment_of_check(answer: Any, run: Any) -> str:
-    """Return the time of a check: that of the last *answer* or, for None, of the run's start; at most the run's end."""
+    """Return the time of the last *answer*, or of the start of *run* without one; never after the end of *run*."""
     checked_at = str((answer.at if answer is not None else "") or run.started_at)
     return checked_at if run.ended_at is None else min(checked_at, str(run.ended_at))
 

@@ -166,7 +166,10 @@ def _address(numbers: list[int]) -> Address | None:
 
 
 def _addresses_that_decide(address: Address) -> Iterator[Address]:
-    """Yield the addresses to check: *address*, or the IPv4 address written in it, and those of a tunnel's ends."""
+    """Yield the addresses to check in place of *address*.
+
+    These are the IPv4 address that it contains, or else itself and the ends of its tunnel (6to4, Teredo).
+    """
     if isinstance(address, ipaddress.IPv4Address):
         yield address
         return

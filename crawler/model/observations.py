@@ -99,22 +99,25 @@ class Question(StrEnum):
     AT_PATH = "at own path"
     """The object again, under the path that the host names."""
     AT_REGISTRY = "at registry"
-    """The object again, at the registry's target for its NAAN or shoulder, if the resolver as written fails."""
+    """The object again, at the registry's target for its NAAN or shoulder, if the resolver in the citation fails."""
     AT_GLOBAL = "at global"
-    """The object again, at the global resolver, if the resolver as written fails."""
+    """The object again, at the global resolver, if the resolver in the citation fails."""
     CONFIRMED = "confirmed at global"
     """The object of a compact ARK at the global resolver, after the registry's target did not know it."""
     CONTROL = "control"
     CONTROL_ELSEWHERE = "control elsewhere"
-    """A control at another resolver, after the success at the resolver as written had its own control."""
+    """A name that can't exist, requested at another resolver where the object was reached."""
     CONTROL_AGAIN = "control again"
-    """The control once more, after several objects got one answer that the first control did not get."""
+    """The name that can't exist once more, after several objects got the same answer, which it did not get at first."""
     CONTROL_OTHER = "other control"
     """A second name that can't exist, after the first got another page than the object. Both should be alike."""
     CONTROL_LANDING = "control landing"
     """A name that can't exist at the landing host, about which the resolver's control says nothing."""
     CONTROL_EVERY_PART = "control landing, every part"
-    """The same with every part of the address changed, if the first got the object's page: it may ignore that part."""
+    """The same with every part of the address changed, if changing one part got the object's page.
+
+    The landing host may ignore that one part.
+    """
     CONTROL_INFO = "control ?info"
     RENDERED = "rendered"
     """The object again, rendered by a browser, if the answer is an app shell (``[render]``)."""
@@ -207,9 +210,7 @@ class Hop:
     headers: Mapping[str, str] = field(default_factory=dict)
     error: str | None = None
     sent: bool = True
-    """True if anything was sent. False if robots.txt, the address guard or a dead host prevented it, or if a rendered
-    page got a script from the cache.
-    """
+    """False if nothing was sent: robots.txt, the address guard or a dead host prevented it, or a cache had the answer."""
     body_bytes: int | None = None
     """The size of the part of the body that was read, as transferred."""
     body_sha256: str | None = None
@@ -257,7 +258,7 @@ MOST_ARKS = 60
 
 @dataclass(frozen=True, slots=True)
 class PageFacts:
-    """The facts in a body, read on arrival, so that no body needs to be kept."""
+    """What a body shows about its page, extracted on arrival, so that no body needs to be kept."""
 
     arks: tuple[tuple[str, str], ...] = ()
     """ARKs in normal form with their places: ``canonical``, ``cite-as``, ``DC.identifier``, ``text`` …"""
@@ -275,14 +276,14 @@ class PageFacts:
     is_unfilled: bool = False
     """True if the page has nothing but the site's parts, or labels for an author, a title or a date without values."""
     is_only_text: bool = False
-    """True if the page's own part has nothing to see, to hear or to follow: no media, and only links to home or search."""
+    """True if the part that other pages of the site lack has no media, and no links except to home or search."""
     headings: tuple[str, ...] = ()
     """The first headings of the page's own part."""
     kernel_values: Mapping[str, str] = field(default_factory=dict)
     """Values under labels of the page such as "Author", by kernel element (``who``, ``what`` …) or ``commitment``."""
 
     def locations_of(self, ark: str) -> tuple[str, ...]:
-        """Return the second values of `arks` for *ark*, a normal form: where the page names it, or nothing."""
+        """Return the places where the page names *ark* (a normal form), as in `arks`; empty if it does not."""
         return tuple(where for named_ark, where in self.arks if named_ark == ark)
 
 
@@ -293,14 +294,14 @@ class Observation:
     ark: Ark
     """The ARK that the question is about."""
     request_url: str
-    """The URL of the object question that this belongs to: ARK and resolver as found, without inflection."""
+    """The URL that requests the object of the ARK, at the resolver as found and without inflection."""
     question: Question
     asked_url: str
     """The URL of the first request, byte for byte: `request_url` with the inflection, or the control's."""
     hops: Chain
     end: ChainEnd
     detail: str = ""
-    """The words for the end of the chain, if there are any."""
+    """A message about the end of the chain, such as that of a failure; may be empty."""
     attempt: int = 1
     """The number of this attempt; the highest one is the answer."""
     media_type: str | None = None
@@ -311,7 +312,7 @@ class Observation:
     body_sha256: str | None = None
     body_complete: bool = True
     record: Mapping[str, Any] | None = None
-    """The parsed metadata: segments of an ERC, or the JSON object."""
+    """The parsed metadata: the stories of an ERC, each with its elements, or the JSON object."""
     similarity: str | None = None
     """A sketch of the whole readable text, for comparing answers without their bodies."""
     page_digest: str | None = None
@@ -395,7 +396,7 @@ def _cut_hop(hop: Hop) -> Hop:
 
 
 def _cut_record(record: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
-    """Return *record* without the segments beyond `RECORD_CHARS` characters, and with values of `VALUE_CHARS` at most.
+    """Return *record* with each value cut to `VALUE_CHARS`, and only as many of its elements as fit in `RECORD_CHARS`.
 
     >>> _cut_record({"erc": {"who": "Rossi", "what": "x" * 10_000}})["erc"]["what"] == "x" * VALUE_CHARS
     True
@@ -526,7 +527,7 @@ class ServiceVerdict(Generic[OutcomeT]):
 
 @dataclass(frozen=True, slots=True)
 class IntendedArk:
-    """An ARK that was probably meant instead of the written one, and works."""
+    """An ARK that works, and that the author of a faulty citation probably wanted to write."""
 
     ark: Ark
     url: str

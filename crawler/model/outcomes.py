@@ -16,7 +16,7 @@ class Family(StrEnum):
     WORKS = "works"
     FAILS = "fails"
     UNREACHABLE = "unreachable"
-    """Not known today: the host gave no answer about the identifier. This is not link rot."""
+    """The host gave no answer about the identifier, so that nothing is known today. This is not link rot."""
     NOT_JUDGED = "not-judged"
 
 
@@ -24,7 +24,7 @@ class ObjectOutcome(StrEnum):
     """The outcome of the request for the object itself."""
 
     family: Family
-    """The family in which it is counted: a blocked request is not judged, and an outage is not a failure."""
+    """The family in which it is counted, such as `Family.UNREACHABLE` for an outage."""
 
     def __new__(cls, token: str, family: Family = Family.NOT_JUDGED) -> Self:
         """Return an outcome with its token and family."""
@@ -151,7 +151,7 @@ class ArkState(StrEnum):
     """It failed by its own or its provider's fault, but not yet often and long enough."""
     CONFIRMED_BROKEN = "confirmed-broken"
     FLAPPING = "flapping"
-    """It has changed too often between working and failing to be called either."""
+    """It has recently changed too often between working and failing to be called healthy or broken."""
     BLOCKED = "blocked"
     """The provider refuses access to programs; it may work for people."""
     SKIPPED = "skipped"

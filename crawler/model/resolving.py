@@ -191,7 +191,7 @@ def resolver_of(url: str) -> str:
 
 
 def path_of_resolver(url: str) -> str:
-    """Return the path before ``ark:`` in a URL, that of its resolver; the whole path if the URL has no ``ark:``.
+    """Return the part of a URL's path before ``ark:``; the whole path if the URL has no ``ark:``.
 
     >>> path_of_resolver("https://n2t.net/r/ark:/12148/btv1b84"), path_of_resolver("https://library.example/item/7")
     ('/r/', '/item/7')
@@ -462,8 +462,8 @@ def attempt_wait_s(answer: Observation, patience: Patience) -> float | None:
     """Return the seconds to wait before the question of *answer* is repeated, or None if that answer is final.
 
     Only temporary failures are repeated: timeouts, broken connections, 429, 502, 503 and 504. Requests that were never
-    sent, because the host seems dead, are not. The host's own Retry-After counts (RFC 9110, 10.2.3); a longer one than
-    the limit is recorded with the answer.
+    sent are not repeated. A Retry-After (RFC 9110, 10.2.3) may lengthen the wait; beyond the limit of *patience*, the
+    answer is final.
     """
     # The verdict on the object depends on the questions of access; the others are repeated once.
     attempt_limit = patience.attempts if answer.question in ACCESS else min(patience.attempts, 2)
@@ -473,7 +473,9 @@ def attempt_wait_s(answer: Observation, patience: Patience) -> float | None:
 def fetch_wait_s(
     hops: Sequence[Hop], end: ChainEnd, attempt: int, patience: Patience, *, most: int | None = None
 ) -> float | None:
-    """Return the seconds to wait before a chain is repeated, or None; at most *most* attempts are made.
+    """Return the seconds to wait after an *attempt* (from 1) before its chain is repeated; None if it is final.
+
+    At most *most* attempts are made, by default those of *patience*.
 
     >>> hops = (Hop("https://n2t.net/", "GET", "2026-11-21T12:00:00+00:00", 503),)
     >>> fetch_wait_s(hops, ChainEnd.ANSWERED, 1, Patience(backoff_s=2.0))
@@ -491,7 +493,7 @@ def fetch_wait_s(
 
 
 def wait_s(retry_after: str | None, attempt: int, patience: Patience, *, at: str) -> float | None:
-    """Return the seconds to wait after an *attempt* (from 1), or None if *patience* allows less.
+    """Return the seconds to wait after an *attempt* (from 1); None if that is longer than *patience* allows.
 
     *retry_after* is the header, or None; *at* is the time of the answer, ISO 8601.
     """

@@ -57,7 +57,10 @@ class Wish:
     """Time at which the audit reads the host's file again, in seconds of the machine's clock."""
 
     def is_due(self, now: float) -> bool:
-        """Return True if other audits should let the audit of this wish go first, at most `GRACE_S` late."""
+        """Return True if other audits should let the audit of this wish go first.
+
+        They do so from shortly before `looks_at` until `GRACE_S` seconds after it.
+        """
         return self.looks_at - LONGEST_POLL_S <= now < self.looks_at + GRACE_S
 
 
@@ -71,7 +74,7 @@ class HostLease:
         self._by = by
 
     def mark_sent(self) -> None:
-        """Set the start of the request to the current time."""
+        """Set the start of the request to the current time, when it was sent."""
         self._started_at = max(self._wall(), self._started_at)
 
     @property
@@ -145,9 +148,9 @@ class HostFiles:
         return HostLease(descriptor if is_alone else None, self._wall, now, self._name)
 
     def _claim_locked(self, host: str, descriptor: int, now: float) -> HostLease | HostWait:
-        """Return the wait for *host*, whose file another audit has locked; a lease if that audit is suspended.
+        """Return the wait for *host*, whose file another audit has locked.
 
-        The other audit writes its state after it got the lock. Until then the file is empty, or has an older state.
+        If the lock has lasted longer than any request, that audit is taken for suspended, and the result is a lease.
         """
         locked_since = self._locked_since.setdefault(host, now)
         if os.fstat(descriptor).st_size == 0:
@@ -163,7 +166,7 @@ class HostFiles:
         return HostWait(seconds, is_host_pause)
 
     def pause(self, host: str, pause_s: float) -> None:
-        """Keep other audits from *host* for *pause_s* seconds, unless one holds its lock. Raises OSError."""
+        """Keep other audits from *host* for *pause_s* seconds. Does nothing if another audit holds its lock. Raises OSError."""
         descriptor = self._open_file(host)
         try:
             if lock_descriptor(descriptor, blocking=False):
@@ -205,7 +208,7 @@ def _clear_away(path: str) -> None:
 
 
 def _read_state(descriptor: int, now: float) -> SharedHostState:
-    """Return the state in a file; if unreadable, that of a request at the time of the last write."""
+    """Return the state in a file. An unreadable state counts as a request at the time of the file's last write."""
     octets = os.pread(descriptor, _MOST_BYTES, 0)
     if not octets:
         return SharedHostState(0.0, 0.0)
@@ -240,6 +243,6 @@ def _read_wish(descriptor: int) -> Wish:
 
 
 def _write_wish(descriptor: int, wish: Wish) -> None:
-    """Write a wish without the lock: if two audits write at once, one wish is lost."""
+    """Write a wish without holding the lock. If two audits write at once, one wish is lost, which does no harm."""
     text = json.dumps({"by": wish.by, "looks_at": round(wish.looks_at, 6)})
     os.pwrite(descriptor, text.ljust(_MOST_WISH_BYTES).encode(), _MOST_BYTES)

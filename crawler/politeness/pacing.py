@@ -103,7 +103,7 @@ class SharedHostState:
     """The audit that made the last request."""
 
     def as_of(self, now: float) -> SharedHostState:
-        """Return the state, moved back if the last request started after *now*, because the clock was set back."""
+        """Return the state at *now*. If the clock was set back, so that the last request starts later, it is moved to *now*."""
         return (
             self
             if self.started_at <= now
@@ -124,7 +124,7 @@ class SharedHostState:
 
 
 class HostState(Enum):
-    """The state of a host: asked, held, tried or given up."""
+    """Whether a host is sent requests, and if not, why."""
 
     ASKED = "asked"
     HELD = "held"
@@ -136,7 +136,7 @@ class HostState(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """The reason why a host is no longer asked: the end of the chain for its requests, and the words."""
+    """The reason why a host gets no more requests: the chain end to record for them, and a message."""
 
     end: ChainEnd
     words: str
@@ -171,14 +171,17 @@ class Pace:
         return max(self.allowance.interval_s, self.crawl_delay_s, self.slowed_s)
 
     def wait_s(self, now: float) -> float | None:
-        """Return the seconds until the next request may start, or None if another event must come first."""
+        """Return the seconds until the next request may start.
+
+        None if the host is held, or if as many requests as allowed are in flight.
+        """
         most_in_flight = 1 if self.state is HostState.TRIED else self.allowance.concurrency
         if self.state is HostState.HELD or self.in_flight >= most_in_flight:
             return None
         return max(self.last_start + self.gap_s - now, self.open_again_at - now, 0.0)
 
     def pause_s(self, now: float) -> float:
-        """Return the pause in seconds that other audits should make at this host, on top of their interval."""
+        """Return the seconds from *now* for which other audits should not ask this host; 0 without a reason to wait."""
         return max(self.open_again_at - now, self.last_start + self.slowed_s - now if self.slowed_s else 0.0, 0.0)
 
     # -- events
@@ -188,7 +191,7 @@ class Pace:
         return replace(self, in_flight=self.in_flight + 1, last_start=max(now, self.last_start))
 
     def after_sending(self, now: float) -> Pace:
-        """Return the pace after a granted request was sent: the interval counts from then, as connecting takes time."""
+        """Return the pace after a granted request was sent at *now*; the interval to the next request counts from then."""
         return replace(self, last_start=max(now, self.last_start))
 
     def with_pause_until(self, until: float) -> Pace:
@@ -213,7 +216,10 @@ class Pace:
         return pace.with_pause_until(now + wanted_pause_s) if wanted_pause_s else pace
 
     def after_failure(self, end: ChainEnd, words: str, now: float, patience: Patience, *, is_sent: bool = True) -> Pace:
-        """Return the pace after a request without an answer; *words* are a message with error, URL and time."""
+        """Return the pace after a request without an answer: after too many of these, the host is held or given up.
+
+        *words* is a message with error, URL and time. *is_sent* is False if no connection was made.
+        """
         if end not in _NO_ANSWER:
             return self.after_end()
         is_tried = self.state is HostState.TRIED
@@ -233,7 +239,7 @@ class Pace:
         return replace(pace, state=HostState.HELD, try_from=try_from, reason=Reason(end, description))
 
     def after_end(self) -> Pace:
-        """Return the pace after a request whose end says nothing about the host: it was stopped, or held back here."""
+        """Return the pace after a request whose end says nothing about the host, such as one that arkaudit stopped."""
         state = HostState.HELD if self.state is HostState.TRIED else self.state
         return replace(self._with_one_less_in_flight(), state=state)
 
@@ -243,12 +249,19 @@ class Pace:
     # -- when all other work is done
 
     def is_held(self, now: float, patience: Patience) -> bool:
-        """Return True if the host gets no request while other hosts have work."""
+        """Return True if the host gets no request while other hosts have work.
+
+        It seems dead, or asked for a pause longer than *patience* allows.
+        """
         is_paused = self.open_again_at - now > patience.longest_wait_s
         return self.state is HostState.HELD or (is_paused and self.state is not HostState.GIVEN_UP)
 
     def after_all_others(self, now: float, patience: Patience) -> Pace:
-        """Return the pace of a held host after all other work: it is tried, still waits, or is given up."""
+        """Return the pace of a held host when no other host has work left.
+
+        A host that seemed dead is tried once more, if its wait is over. A host that asked for too long a pause is given
+        up. Otherwise the pace is unchanged.
+        """
         if self.state is HostState.HELD and now >= self.try_from:
             return replace(self, state=HostState.TRIED)
         is_paused = self.open_again_at - now > patience.longest_wait_s
@@ -258,7 +271,7 @@ class Pace:
         return self
 
     def for_next_stage(self) -> Pace:
-        """Return the pace for the next stage of a run: a host that was given up is asked once more."""
+        """Return the pace for the next stage of a run: a host that was given up or held is asked once more."""
         if self.state is HostState.ASKED:
             return self
         return replace(
@@ -272,7 +285,7 @@ class Pace:
 
 
 def _next_backoff_s(slowed_s: float, status: int, patience: Patience) -> float:
-    """Return the back-off in seconds after an answer: doubled by "busy" or a server error, otherwise halved.
+    """Return the back-off in seconds after an answer: *slowed_s*, doubled if *status* is 429 or 5xx, else halved.
 
     >>> [_next_backoff_s(before, 429, Patience(backoff_s=2.0)) for before in (0.0, 2.0, 4.0)]
     [2.0, 4.0, 8.0]

@@ -38,7 +38,10 @@ class HostDownloader(Downloader):
         return origin_of(request.url)
 
     def needs_backout(self) -> bool:
-        """Return True if no further request may be taken from the queue. Requests to held hosts do not count."""
+        """Return True if no further request may be taken from the queue, because enough requests are active.
+
+        Requests to held hosts are not counted among these.
+        """
         if not super().needs_backout():
             return False
         held_count = sum(count + 1 for slot, count in self.in_hand.items() if self._throttle.is_held(slot))
@@ -72,7 +75,7 @@ class _HostCapacity(DownloaderInterface):
         self._throttle = throttle_of(crawler)
 
     def stats(self, possible_slots: Mapping[str, Any]) -> list[tuple[int, str]]:  # type: ignore[override]
-        """Return the slots with space, each with its number of requests in hand.
+        """Return (number of requests in hand, slot) for each of *possible_slots* that may take another request.
 
         Scrapy calls this for each request, and there may be hundreds of hosts. Slots known to be full are skipped.
         """

@@ -155,9 +155,9 @@ class HostThrottle:
             self._end_turn(slot)
 
     def free_slots(self, host: str) -> int:
-        """Return the maximum number of queued requests to take for *host*: at least one more than may be in flight.
+        """Return the maximum number of requests to take from the queue for *host*; 0 if it is held.
 
-        It is 0 for a held host.
+        Otherwise it is at least one more than may be in flight, so that the next request is ready.
         """
         host_state = self._hosts.get(host)
         if host_state is None:
@@ -181,7 +181,7 @@ class HostThrottle:
     def set_crawl_delay(self, url: str, crawl_delay_s: float) -> bool:
         """Set the interval of the host of *url* to the Crawl-delay of its robots.txt.
 
-        Return False if the delay is longer than any pause that is granted, so that nothing may be asked.
+        Return False, and set nothing, if the delay is longer than arkaudit waits; then the host may not be asked.
         """
         host = self._host(origin_of(url))
         if crawl_delay_s > max(self._patience.longest_wait_s, host.pace.allowance.interval_s):
@@ -257,7 +257,10 @@ class HostThrottle:
             self._check_held_hosts_later()
 
     def _claim(self, host: _Host) -> HostLease | HostWait | None:
-        """Return a lease for *host* among the audits of this machine, or the wait for it; None if nothing is shared."""
+        """Return a lease for *host* among the audits of this machine, or the wait before the next try.
+
+        None if the host's pace is not shared with other audits.
+        """
         if self._files is None or host.pace.gap_s <= 0:
             return None
         is_alone = host.pace.allowance.concurrency == 1

@@ -52,7 +52,7 @@ class ReachedPage(NamedTuple):
     url: str
     is_redirected: bool
     describes: bool
-    """True if it is a record, or labels enough of who, what and when."""
+    """True if the page describes the object: it is metadata, or has enough values labelled as who, what and when."""
 
 
 _OBSERVATIONS = select(schema.observation, *ARK_PARTS).join_from(schema.observation, schema.ark)
@@ -141,9 +141,9 @@ class ArkTables(Database):
         }
 
     def repeated_pages(self, run_id: int) -> Mapping[str, Mapping[Ark, set[str]]]:
-        """Return the URLs of answers by page digest and ARK (without qualifier).
+        """Return the final URLs at which a run got the same page, by page digest and ARK (without qualifier).
 
-        Only digests of several ARKs at several URLs are included (`ENOUGH_PAGES`).
+        Only pages that at least `ENOUGH_PAGES` ARKs and as many final URLs share are included.
         """
         observation = schema.observation.c
         of_objects = (observation.run_id == run_id, observation.question.in_((Question.OBJECT, *INFLECTED)))
@@ -167,10 +167,10 @@ class ArkTables(Database):
     # -- verdicts, the status over time, and decisions
 
     def begin_verdicts(self, run_id: int, basis: str | None = None) -> frozenset[str]:
-        """Delete the verdicts of a run, unless judging was interrupted with the same *basis* and observations.
+        """Delete the verdicts of a run, unless they were made with the same *basis* from the same observations.
 
-        *basis* names what verdicts depend on, apart from observations; None always deletes. Return the request URLs of
-        the verdicts that are left.
+        *basis* is a text that changes with all that verdicts depend on, apart from observations; None always deletes.
+        Return the request URLs of the verdicts that are left.
         """
         run, verdict, observation = schema.run.c, schema.verdict.c, schema.observation.c
         last_observation = select(func.max(observation.observation_id)).where(observation.run_id == run_id)
@@ -193,10 +193,10 @@ class ArkTables(Database):
         recorded: Collection[str] | None = None,
         findings_of: Callable[[Verdict], Iterable[Finding]] = lambda verdict: (),
     ) -> None:
-        """Record the verdicts of a run with their findings, and update the status of its ARKs.
+        """Record the verdicts of a run with their findings, in batches, and update the status of its ARKs.
 
-        They are durable in batches. The URLs in *recorded* are skipped; if it is None, all verdicts are replaced.
-        *verdicts* may use `read_connection` as they are generated.
+        Each batch is durable once it is recorded. Verdicts at the URLs in *recorded* are skipped; if it is None, all
+        verdicts are replaced. *verdicts* may use `read_connection` as they are generated.
         """
         if recorded is None:
             recorded = self.begin_verdicts(run_id)
@@ -271,8 +271,8 @@ class ArkTables(Database):
     ) -> Iterator[tuple[Ark, str]]:
         """Yield the ARKs and URLs of a run to ask an archive for, in the order of the verdicts.
 
-        These fail, or have a confirmed failure of any kind. Those for which *timegate* has given a recent enough answer
-        in any run are left out, as are examples and tests.
+        These ARKs fail, or have a confirmed failure. An ARK is left out if the archive at *timegate* answered about it in
+        the *max_age_s* seconds before *now*, unless it has worked since. Example and test ARKs are left out, too.
         """
         memento = schema.memento.c
         for row in self.rows(self._failing_verdicts(run_id)):

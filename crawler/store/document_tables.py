@@ -133,10 +133,10 @@ class DocumentTables(Database):
         )
 
     def record_logs(self, run_id: int, records: Sequence[DocumentRecord]) -> None:
-        """Record the documents and mentions from server logs, once per run, after all documents were read.
+        """Record the documents and mentions from server logs, after all documents were read; a repetition has no effect.
 
-        A page that the run has read itself gets the ARKs that visitors requested from it as further mentions. An ARK
-        that the page cites itself keeps the number of that citation.
+        A page that the run has read itself gets further mentions: the ARKs that visitors requested from it. Such a
+        mention of an ARK that the page also cites gets the number of that citation.
         """
         mention_rows: defaultdict[str, list[Any]] = defaultdict(list)
         page_urls = {record.url for record in records}
@@ -195,8 +195,8 @@ class DocumentTables(Database):
     def cited_targets(self, run_id: int, *, as_asked: bool = False) -> list[tuple[Ark, str]]:
         """Return the distinct pairs of ARK and request URL that a run's documents cite, in order of first citation.
 
-        With *as_asked*, these are the pairs before answers settled doubtful mentions: a resumed run repeats exactly
-        these requests.
+        With *as_asked*, a doubtful mention has its first reading, even if answers of resolvers decided on another one
+        later. A resumed run repeats exactly these requests.
         """
         first_mention = func.min(_mention.mention_id)
         condition = schema.is_asked_mention if as_asked else schema.is_current_mention
@@ -209,7 +209,7 @@ class DocumentTables(Database):
         return [(ark_of(row), row.request_url) for row in self.rows(query)]
 
     def cited_arks(self, run_id: int) -> Iterator[Ark]:
-        """Yield the ARKs cited in a run, before answers settled doubtful mentions. Exhaust it before other reads."""
+        """Yield the ARKs cited in a run, as read before any resolver answered. Exhaust it before other reads."""
         query = (
             _citations(run_id, *ARK_PARTS).where(schema.is_asked_mention).group_by(_ark.ark_id).order_by(_ark.ark_id)
         )
@@ -241,9 +241,9 @@ class DocumentTables(Database):
             yield StoredUnresolvedMention(row.document_id, row.ordinal, row.request_url, mention_of(row), doubt)
 
     def open_mentions(self, run_id: int) -> Iterator[StoredMention]:
-        """Yield the mentions of a run with another possible meaning, in the order of the documents.
+        """Yield the mentions of a run that can be read as more than one ARK, in the order of the documents.
 
-        Their readings are those before any answer.
+        Each has the reading that was chosen before any resolver answered.
         """
         query = _citations(run_id, schema.mention, *ARK_PARTS).where(_is_open).order_by(_mention.mention_id)
         for row in self.rows(query):
@@ -278,10 +278,10 @@ class DocumentTables(Database):
         }
 
     def note_finders(self, run_id: int) -> None:
-        """Set `found_on` of each document of a run, so that it does not depend on the order of answers.
+        """Set `found_on` of each document of a run anew, so that it does not depend on the order of answers.
 
-        Until all documents are read, it is the linking document that was read first. Documents whose path of links is
-        not fully recorded stay unchanged.
+        Before, it was the linking document that happened to be read first. A document stays unchanged if the links that
+        lead to it from a seed are not all recorded.
         """
         document, outlinks = schema.document, schema.outlinks
         query = (
@@ -313,7 +313,7 @@ class DocumentTables(Database):
                 )
 
     def dead_sources(self, run_id: int) -> list[str]:
-        """Return the seeds of a run that are sources and list only unreadable documents."""
+        """Return the URLs of the seeds of a run that are sources, such as sitemaps, and list only unreadable documents."""
         with self.read_connection() as connection:
             return list(_dead_sources(connection, run_id))
 
@@ -368,7 +368,7 @@ class DocumentTables(Database):
 def add_outlinks(connection: Connection, run_id: int, documents: Iterable[tuple[int, DocumentRecord]]) -> None:
     """Record the links of *documents*, pairs of a row's key and its record, within a transaction of the store.
 
-    A document from the frontier has a row even without links; a document inside an archive has one only with links.
+    A document from the frontier gets a row even without links. A document inside an archive gets one only with links.
     """
     rows = [
         {
@@ -434,7 +434,8 @@ def _dead_sources(connection: Connection, run_id: int) -> dict[str, set[bytes]]:
 def _keys_of_dead_source(connection: Connection, run_id: int, seed: bytes, source_keys: Set[bytes]) -> set[bytes]:
     """Return the keys of the *seed* and of the sources that it lists, if all documents that they list are unreadable.
 
-    *source_keys* are the keys of all sources. Empty if a document was read or an ARK cited, or if no outcome is known.
+    The result is empty if one of these documents was read, if a source cites an ARK, or if no outcome is known.
+    *source_keys* are the keys of all sources.
     """
     cites = _mention.document_id == _outlinks.document_id
     parts, pending = {seed}, [seed]

@@ -168,9 +168,9 @@ class Bounds:
     in_hand: int = 2000
     """Entries that were handed out and have no outcome yet."""
     per_host: int = 4
-    """Entries per host that were handed out and whose host has not answered yet."""
+    """Entries per host that were handed out and have no answer yet."""
     waiting: int = 3000
-    """Entries that wait in memory for their turn."""
+    """Entries that were claimed and are not handed out yet."""
     hosts: int = 400
     """Hosts of these waiting entries."""
     share: int = 250
@@ -243,13 +243,16 @@ class Feed:
         return canonical in self._in_hand or canonical in self._taken
 
     def exclude(self, canonical: str) -> None:
-        """Don't hand out the claimed entry *canonical*, which another request records; it counts against no limit."""
+        """Don't hand out the claimed entry *canonical*, because another request records its outcome.
+
+        It does not count against `Bounds.most`.
+        """
         self._taken.add(canonical)
         if self._left is not None:
             self._left += 1
 
     def note_answer(self, canonical: str) -> None:
-        """Note that the host of an entry has answered or never will, so that its next entry may be handed out."""
+        """Note that the host of an entry has answered or never will. The next entry of this host may then be handed out."""
         if canonical in self._unanswered:
             self._unanswered.remove(canonical)
             self._rotation.give_back(self._in_hand[canonical].crawl_request.host)
@@ -274,8 +277,9 @@ class Feed:
         return not self._rotation and not self._hosts and len(self._in_hand) < self._bounds.in_hand
 
     def _next(self) -> FrontierEntry | None:
-        """Take the next entry by turns of the hosts, and count it as unanswered; None if there is none or too many
-        are.
+        """Take the next entry, hosts in turn, and count it as in hand and unanswered.
+
+        None if no host has an entry that may be taken, or if `Bounds.in_hand` entries have no outcome yet.
         """
         if len(self._in_hand) >= self._bounds.in_hand:
             return None
@@ -346,7 +350,7 @@ class Feed:
     # -- waiting
 
     async def _wait_for_change(self) -> None:
-        """Wait for a change; if no change is possible any more, give up the lost entries."""
+        """Wait for a change, at most `_CHECK_AFTER_S`. If nothing is under way then, report entries without outcome as lost."""
         self._changed.clear()
         try:
             async with asyncio.timeout(_CHECK_AFTER_S):

@@ -190,7 +190,7 @@ def _connect(path: Path) -> sqlite3.Connection:
 
 
 def _faults(execute: Execute, path: Path | None) -> Iterator[str]:
-    """Yield the faults of a store; of a large file at *path*, only one table is read."""
+    """Yield the faults in the schema and the values of a store; of a large file at *path*, only one table is read."""
     yield from _foreign_parts(execute)
     # Tables come before their indexes.
     missing = sorted(_our_schema().keys() - _schema_of(execute).keys(), reverse=True)
@@ -215,7 +215,7 @@ def _wrong_values(execute: Execute) -> Iterator[str]:
 
 
 def _foreign_parts(execute: Execute) -> Iterator[str]:
-    """Yield faults: parts of a database that no store has, and parts that differ from those of a store."""
+    """Yield a fault for each part of a database, such as a table, that no store has or that differs from a store's."""
     our_parts = _our_schema()
     for (kind, name), sql in _schema_of(execute).items():
         if (kind, name) not in our_parts:

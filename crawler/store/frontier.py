@@ -118,7 +118,7 @@ class Frontier:
                 add_requests(connection, self._run_id, self._spider, batch)
 
     def claim_redirect_target(self, crawl_request: CrawlRequest) -> bool:
-        """Add the target of a redirect as claimed, but not handed out; return False if the frontier has it already.
+        """Add the target of a redirect as claimed, with no attempts; return False if the frontier has it already.
 
         Raises `crawler.store.StoreUnwritable`.
         """
@@ -127,9 +127,10 @@ class Frontier:
             return connection.execute(insert_if_new(frontier), values).rowcount > 0
 
     def take_over(self, crawl_request: CrawlRequest, state: FrontierState, *, by: CrawlRequest) -> bool:
-        """Let *by*, which redirects to *crawl_request*, handle this target if it is in *state* and was found later.
+        """Claim *crawl_request*, the target of a redirect, for the redirecting request *by*.
 
-        Return True if *by* handles the target. The result does not depend on the order of answers. Raises
+        Return False without a change unless the target is in *state*, was found after *by*, and is not claimed for
+        another redirect. So the result does not depend on the order of answers. Raises
         `crawler.store.StoreUnwritable`.
         """
         redirecting_id = select(columns.frontier_id).where(self._is_in_frontier, columns.canonical == by.canonical)
@@ -176,9 +177,9 @@ class Frontier:
         return sorted((entry_in(row) for row in rows), key=lambda entry: entry.entry_id)
 
     def claim_again(self) -> list[FrontierEntry]:
-        """Claim the claimed entries without an outcome again, and return them in order: those in hand before a crash.
+        """Claim again the entries that a crashed process had claimed, and return them in the order of discovery.
 
-        Targets of redirects go back to waiting: the redirect will lead there again, or they are requested themselves.
+        Targets that were claimed for redirects are not returned. They become waiting again.
         """
         with self._store.transaction() as connection:
             is_arrival = (columns.state == FrontierState.CLAIMED) & (columns.attempts == 0)
@@ -217,7 +218,7 @@ class Frontier:
         return {canonical for (canonical,) in self._store.rows(query)}
 
     def list_digests(self) -> set[str]:
-        """Return the digests of the lists in all settled sources."""
+        """Return the digests of what the sources in the frontier list (`SettledEntry.listed`)."""
         query = select(columns.listed).where(self._is_in_frontier, columns.listed.is_not(None))
         return {digest for (digest,) in self._store.rows(query)}
 

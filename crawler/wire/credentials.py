@@ -161,9 +161,9 @@ def cookies_for(origin: Origin, cookie_file: Path) -> dict[str, str]:
 
 
 def _is_for(cookie: Cookie, origin: Origin) -> bool:
-    """Return True if *cookie* may be sent to *origin*: by date and domain, and only encrypted if it is secure.
+    """Return True if *cookie* has not expired, is for the host of *origin*, and is not a secure one for http.
 
-    Programs write 0 as the date of a cookie that ends with the browser.
+    A cookie with the date 0, which ends with the browser's session, has not expired.
     """
     if cookie.expires and cookie.is_expired():
         return False

@@ -151,7 +151,7 @@ class _BoundedParser(_LenientHTTPClientParser):
             raise ParseError("no status of three digits", status[:HEADER_BYTES])  # type: ignore[no-untyped-call]
 
     def headerReceived(self, name: bytes, value: bytes) -> None:
-        """Keep the beginning of a header's value, but cookies only complete; skip invalid headers.
+        """Keep the header, with a long value cut to `HEADER_BYTES`. Skip invalid headers, and cookies that are too long.
 
         A space before the colon is not part of the name (RFC 9112, 5.1).
         """
@@ -163,10 +163,7 @@ class _BoundedParser(_LenientHTTPClientParser):
             super().headerReceived(name, value[:HEADER_BYTES])  # type: ignore[no-untyped-call]
 
     def allHeadersReceived(self) -> None:
-        """Skip a length or transfer coding that makes no sense; the status counts nevertheless.
-
-        No body has a length beyond that of any address space, so its end shows nothing about what is missing.
-        """
+        """Ignore an impossible Content-Length or an unknown Transfer-Encoding, so that the rest of the answer is read."""
         try:
             is_length = (_contentLength(self.connHeaders) or 0) <= sys.maxsize
         except ValueError:
@@ -426,7 +423,7 @@ def _is_stale(failure: Exception, progress: RequestProgress) -> bool:
 
 
 def _explain(failure: Exception, request: Request) -> Exception:
-    """Return *failure*, or its cause in plain terms: the proxy's fault, or why a name has no address."""
+    """Return a more precise exception for *failure* if the proxy or the look-up of the name failed; else *failure*."""
     proxy = request.meta.get("proxy")
     if proxy:
         proxy_errors = (CannotResolveHostError, ConnectError, NotConnectedInTime, TunnelError)

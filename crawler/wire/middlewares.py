@@ -189,7 +189,7 @@ class HopRecorder(CrawlerPart):
 
 
 def _refresh_of(response: Response) -> str | None:
-    """Return the target of a refresh in the headers or body of *response*, or None unless the page does only that."""
+    """Return the target of a refresh in the headers or body of *response*; None if the page does anything else."""
     headers = {str(name, "latin-1"): str(response.headers.get(name) or b"", "latin-1") for name in response.headers}
     media_type, charset = parse_content_type(headers.get("Content-Type", ""))
     is_page = response.status == 200 and len(response.body) <= REDIRECT_BYTES and "html" in (media_type or "html")
@@ -310,9 +310,10 @@ def codings_of(headers: Sequence[str]) -> list[str]:
 
 
 def content(body: bytes, codings: Sequence[str], *, limit: int) -> Content:
-    """Return at most *limit* bytes of *body*, decompressed; *codings* as applied. Unknown codings are ignored.
+    """Return at most *limit* bytes of the decompressed *body*; *codings* are in the order in which they were applied.
 
-    Of a damaged or too large body, the beginning is returned; of a bomb, nothing.
+    The last codings are removed until one is unknown. Of a damaged or too large body, the beginning is returned, and of
+    a decompression bomb, nothing.
 
     >>> import gzip
     >>> content(gzip.compress(b"ark:/12148/btv1b84"), ["gzip"], limit=100)
@@ -355,7 +356,7 @@ class _PiecewiseBody:
 
 
 def _decompress(body: bytes, compression: Compression, limit: int) -> Content | None:
-    """Return the content of a body that was compressed once; None for a bomb."""
+    """Return at most *limit* bytes of a *body* that was compressed once; None for a decompression bomb."""
     piecewise_body = _PiecewiseBody(body)
     stream = DecompressedStream(piecewise_body, compression, SizeBudget(bytes_left=limit, members_left=1))
     data = bytearray()
@@ -432,9 +433,9 @@ class BodyBounds(CrawlerPart):
 
 
 def body_limit_of(request: Request, default_limit: int) -> int:
-    """Return the limit of the answer to *request* in bytes: ``body_limit`` of its meta, or *default_limit*.
+    """Return the limit of the answer to *request* in bytes, as ``body_limit`` in its meta states.
 
-    For robots.txt it is `ROBOTS_LIMIT`.
+    Without this key it is `ROBOTS_LIMIT` for robots.txt, else *default_limit*.
     """
     is_robots_txt = request.meta.get("dont_obey_robotstxt")
     return int(request.meta.get("body_limit", ROBOTS_LIMIT if is_robots_txt else default_limit))

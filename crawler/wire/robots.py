@@ -74,8 +74,8 @@ class ObeyRobots(RobotsTxtMiddleware):
     async def robot_parser(self, request: Request) -> RobotParser | None:
         """Return the rules of the host of *request*, fetched once; None if there are none.
 
-        If the host gave no answer, each request fetches the rules itself, so that no request records the failure of
-        another. If the host was given up, all requests fail with that reason.
+        If the host gave no answer, each waiting request tries to fetch the rules again, and raises only its own failure.
+        If the host was given up, all of them fail with that reason.
         """
         host = origin_of(request.url)
         while True:
@@ -203,7 +203,10 @@ def _is_allow(rule: str) -> bool:
 
 
 def _without_wildcards(rule: str) -> str:
-    """Return a rule that forbids at least as much as *rule*, up to its first wildcard."""
+    """Return *rule* as a Disallow that ends before its first wildcard, and so forbids at least as much.
+
+    A rule without a wildcard is returned unchanged.
+    """
     prefix, star, _ = rule.partition("*")
     return f"Disallow: {prefix.partition(':')[2].strip() or '/'}" if star else rule
 

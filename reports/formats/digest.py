@@ -100,11 +100,11 @@ class Digest:
     causes: tuple[DigestCause, ...]
     more_causes: int = 0
     has_failures: bool = False
-    """True if failures are confirmed, or unconfirmed ones were asked for and exist; an outage is neither."""
+    """True if there are confirmed failures, or unconfirmed ones and these were asked for. An outage is neither."""
     page: str | None = None
     """The address of the report's page."""
     failures_sent: Mapping[str, str] = field(default_factory=dict)
-    """The kind of the last news by failing ARK, after the channel got this digest."""
+    """The kind of the last news that the channel will have had about each failing ARK, when it has got this digest."""
 
     @property
     def has_new_failures(self) -> bool:
@@ -237,9 +237,9 @@ def _digest_macros(
 
 
 def _text(macro: str, digest: Digest, language: Language, limit: int | None, **options: Any) -> str:
-    """Return the text of *macro* with as many ARKs as fit into *limit* characters, or else without causes.
+    """Return the text of *macro* with as many ARKs as fit into *limit* characters; None means no limit.
 
-    None means no limit.
+    If even a text without ARKs is too long, causes are left out.
     """
     digest_without_causes = replace(digest, causes=(), more_causes=digest.more_causes + len(digest.causes))
     text = ""

@@ -25,10 +25,8 @@ NO_DOCUMENT = "(no document)"
 def junit(report: Report) -> str:
     """Return JUnit XML with one suite per document, and one case per cited ARK and URL.
 
-    A case failed, is an error (no answer), was skipped, or passed.
-
-    Known problems are skipped, with the reason. The time of every case is 0, because the speed of a
-    host is no property of the ARK, and the same run must give the same bytes.
+    An ARK that fails is a failed case, one without an answer is an error, and a known problem is skipped. The time of
+    every case is 0, so that the same run gives the same bytes.
     """
     root = ElementTree.Element("testsuites", {"name": "arkaudit"})
     started_at = next(iter(report.frames.run["started_at"].dropna()), datetime(1970, 1, 1))

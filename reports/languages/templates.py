@@ -40,7 +40,7 @@ def template(name: str, package: str) -> Template:
 
 
 def words_of(language: Language) -> dict[str, Any]:
-    """Return the functions by which a template gets its sentences, under the names that Babel extracts."""
+    """Return the functions, such as ``gettext``, by which a template translates its sentences, by name."""
     names = ("gettext", "ngettext", "pgettext", "npgettext")
     return {"language": language, **{name: getattr(language, name) for name in names}}
 

@@ -114,7 +114,10 @@ class ActionCard:
 
     @property
     def address(self) -> str | None:
-        """A link to the party that can start the repair: the organization, or the host if a URL of the cause is there."""
+        """A link to the party that can start the repair: to the address of the organization, or to the host.
+
+        None if no address is known, or if the editors of documents have to start it.
+        """
         if self.row["fault"] == Fault.ORGANIZATION:
             return next((href for _, _, href in self.contacts), None)
         host = None if self.row["fault"] == Fault.CITATION else self.row["host"]

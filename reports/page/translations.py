@@ -105,7 +105,7 @@ class Texts(Language):
         return texts_by_language
 
     def _otherwise(self, html: str) -> Iterator[tuple[str, str]]:
-        """Yield (language code, text) for the languages whose text for a piece of *html* differs from that of `code`."""
+        """Yield (language code, text) for each language whose text for a piece of *html* differs from the page's own."""
         if "\x02" not in html:
             return
         text = unescape(html)

@@ -27,7 +27,7 @@ class Cause(StrEnum):
     MOVED_RESOLVER = "moved-resolver"
     """The cited resolver fails, and another one works."""
     MISTYPED = "mistyped"
-    """The check character fails, so the cited ARK was never assigned."""
+    """The check character is wrong, which shows that the cited ARK was never assigned."""
     CUT_SHORT = "cut-short"
     """The ARK is the beginning of another cited ARK that works."""
     RUN_ON = "run-on"
@@ -138,7 +138,7 @@ class Failure:
     """The URL of the last request of the object's chain, whether or not it was answered."""
     status: int | None = None
     way: str | None = None
-    """The other way that reached the object; None for a failure, or if reached as written."""
+    """The question, such as without hyphens, that reached the object instead; None if none did or none was needed."""
     way_url: str | None = None
     """The URL requested in that way."""
     check: str = "unknown"
@@ -151,23 +151,23 @@ class Failure:
     longer: str | None = None
     """A cited ARK that works and begins with this one."""
     shorter: str | None = None
-    """A cited ARK that works and is a beginning of this one, cut inside the name."""
+    """A cited ARK that works, and whose name is the beginning of the name of this one."""
     whole: str | None = None
     """The ARK of the whole object, or of a larger part, if it works."""
     host_answers: bool = True
-    """True if the host at the end of the chain answered for any ARK of the run."""
+    """True if the host at the end of the chain gave an answer about at least one ARK of the run."""
     naan_known: bool = True
-    """True if the first host led any ARK of this NAAN to an object."""
+    """True if the first host led at least one ARK of this NAAN to an object."""
     pattern_works: bool = True
-    """True if any ARK redirected to an address of the same pattern works."""
+    """True if at least one ARK that is redirected to an address of the same `pattern` works."""
     pattern_count: int = 1
     """Number of ARKs redirected to addresses of this pattern."""
     meant: str | None = None
-    """An ARK that was requested because it was probably meant, and works."""
+    """An ARK that works, and was requested because the author probably wanted to cite it."""
     suggestion: str | None = None
-    """A cited ARK that works, and may have been meant if the check character fails."""
+    """A cited ARK that works and resembles this one, if the check character of this one is wrong."""
     living_url: str | None = None
-    """A URL that works, and at which the chain of this ARK ended in an earlier run."""
+    """A URL that works now, and at which the redirects of this ARK ended in an earlier run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,7 +187,9 @@ class Diagnosis:
 
     @property
     def rule(self) -> str:
-        """Return `pattern` with ``{naan}`` for the NAAN, the rule to change; empty unless the cause is `CHANGED_PATH`.
+        """Return `pattern` with ``{naan}`` in place of the NAAN: the rule for redirects that one repair would change.
+
+        Empty unless the cause is `CHANGED_PATH`.
 
         >>> Diagnosis(Cause.CHANGED_PATH, Fault.LANDING_HOST, "l.example", "https://l.example/ark:/12148/{name}").rule
         'https://l.example/ark:/{naan}/{name}'
@@ -253,7 +255,7 @@ def _cause(failure: Failure) -> Cause:
 
 
 def _cause_of_spelling(failing_url: str, working_url: str) -> Cause:
-    """Return the cause if *failing_url* of an ARK fails and *working_url* works: label, hyphens, or else the URL.
+    """Return the cause that explains why *failing_url* of an ARK fails while *working_url* of the same ARK works.
 
     >>> _cause_of_spelling("https://n2t.net/ark:/13960/t58d-0dn7n", "https://n2t.net/ark:/13960/t58d0dn7n").value
     'hyphens'
@@ -266,9 +268,9 @@ def _cause_of_spelling(failing_url: str, working_url: str) -> Cause:
 
 
 def _correction(failure: Failure, cause: Cause) -> tuple[str | None, str | None]:
-    """Return the most certain text to cite instead, and the evidence for it; (None, None) without any, or in an outage.
+    """Return the most certain text to cite instead, and a sentence with the evidence for it.
 
-    Only suggestions that worked in this audit are proposed.
+    Only texts that worked in this audit are proposed. (None, None) if there is none, or if the failure may be an outage.
     """
     if FAULT_OF[cause] is Fault.NOBODY:
         return None, None

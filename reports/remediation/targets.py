@@ -45,7 +45,10 @@ LAYOUTS: Mapping[str, Mapping[str, str]] = {
 
 
 def present_target(hops: Sequence[tuple[str, int | None]]) -> str | None:
-    """Return the first URL of *hops* (URL, status) away from the first host and without an ARK label, or None."""
+    """Return the first URL of *hops* (URL, status) that is at another host than the first hop and contains no ARK.
+
+    This is the target in the resolver's table. None if there is no such URL.
+    """
     first_host = authority_of(hops[0][0])
     later_urls = (
         url for url, _ in hops if authority_of(url) != first_host and "ark:" not in url.lower().replace("%3a", ":")

@@ -101,11 +101,11 @@ class KnownProblem:
     """The worst outcome that the row accepts, one of `STATES`; empty for a row that only selects."""
     reason: str = ""
     until: date | None = None
-    """The first day on which the row no longer counts; None without an end."""
+    """The first day on which the row has expired; None if it never expires."""
     who: str = ""
 
     def is_over(self, day: date) -> bool:
-        """Return True if the row no longer counts on *day*."""
+        """Return True if the row has expired on *day*."""
         return self.until is not None and self.until <= day
 
     def accepts(self, outcome: str, day: date) -> bool:
@@ -127,7 +127,9 @@ class KnownProblem:
 
 
 def is_worse(outcome: str, state: str) -> bool:
-    """Return True if *outcome* is worse than the accepted *state*, or is of another vocabulary and differs.
+    """Return True if *outcome* is worse than the accepted *state*.
+
+    If only one of them is an outcome of ARKs, or neither is, every difference counts as worse.
 
     >>> is_worse("broken", "timeout"), is_worse("timeout", "broken"), is_worse("reset", "timeout")
     (True, False, False)
@@ -163,7 +165,7 @@ class KnownProblems:
 
     @cached_property
     def _by_target(self) -> Mapping[tuple[Target, str | None], list[KnownProblem]]:
-        """The rows by (kind, target), and all rows of a kind by (kind, None)."""
+        """The rows by (kind, target). The key (kind, None) has all rows of this kind."""
         by_target: defaultdict[tuple[Target, str | None], list[KnownProblem]] = defaultdict(list)
         for row in self.rows:
             by_target[row.kind, row.target].append(row)
@@ -191,9 +193,9 @@ class KnownProblems:
         yield from (row for row in rows if row not in exact and fits_document(document, row.target))
 
     def accepting(self, problem: Problem, day: date) -> dict[str | None, KnownProblem]:
-        """Return the row that accepts *problem* on *day*, by citing document.
+        """Return, by citing document, the row that accepts *problem* on *day*; empty if no row does.
 
-        The only key is None if a row accepts it in all documents. The result is empty if no row accepts it.
+        If one row accepts the problem in all documents, the result is that row under the only key None.
         """
         row_for_all = _first_accepting(self._about_ark(problem), problem, day)
         if row_for_all is not None:
@@ -218,7 +220,10 @@ def _first_accepting(rows: Iterable[KnownProblem], problem: Problem, day: date) 
 
 
 def stale_rows(known_list: KnownProblems, problems: Iterable[Problem], day: date) -> Iterator[tuple[KnownProblem, str]]:
-    """Yield the rows to review on *day* with a reason: past their end, without a problem, or a problem got worse."""
+    """Yield the rows to review on *day*, each with the reason, such as "matches no problem".
+
+    The other reasons are that the row has expired, or that a problem is worse than the row accepts.
+    """
     worse_problems: dict[KnownProblem, Problem] = {}
     matching_rows: set[KnownProblem] = set()
     for problem in problems:
@@ -260,7 +265,8 @@ def rows_to_add(
     """Return the rows to add, as (text of the column `what`, state), so that *known_list* accepts *problems* on *day*.
 
     An empty *selection* gives one row for each failing or unreachable ARK and each unreadable document. Otherwise each
-    row of *selection* accepts the worst problem that matches. Raises `UserMistake` for a row without a problem.
+    row of *selection* gives one row, with the worst outcome of the problems that it matches. Raises `UserMistake` for a
+    row that matches no problem.
     """
     present_rows = {(row.kind, row.target, row.state) for row in known_list.rows if not row.is_over(day)}
     states: dict[tuple[Target, str, bool], str] = {}

@@ -119,10 +119,10 @@ def without_index(column: ColumnElement[Any]) -> ColumnElement[Any]:
 
 
 def counting_verdicts(reported: ReportScope) -> Select[Any]:
-    """Return the query for the numbers of the verdicts that count: the last for each URL cited or judged by the run.
+    """Return the query for the keys of the verdicts to report: one for each URL that the run cites or has judged.
 
-    These are the verdicts of the run, and the last earlier verdict for each URL that the run cites but did not request,
-    because a run requests only the ARKs that are due. Unless the run is reported alone, later verdicts replace these.
+    These are the verdicts of the run, and the last earlier verdict for each URL that it cites but did not request. (A
+    run requests only the ARKs that are due.) Unless the run is reported alone, later verdicts replace these.
     """
     run_id = reported.run_id
     cited_urls = select(mention.c.request_url).join(document).where(document.c.run_id == run_id, is_current_mention)
@@ -158,8 +158,8 @@ def start_of(run_id: int | None) -> Any:
 def is_event_since(reported: ReportScope, since: int | None, previous: int | None) -> ColumnElement[bool]:
     """Return a condition for the events of the reported run, and of the runs between run *since* and this run.
 
-    Without *since*, events of runs after the *previous* run are included for URLs that the reported run cites or has
-    judged: a recheck, for example, may have recorded them. If later checks count, so do their events about these URLs.
+    Without *since*, events of runs after the *previous* run, such as a recheck, are included for some URLs. These are
+    the URLs that the reported run cites or has judged. If later checks count, so do their events about these URLs.
     """
     run_id, until = reported.run_id, reported.until
     conditions = [event.c.run_id == run_id]

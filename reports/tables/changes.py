@@ -22,9 +22,10 @@ SEVERITY = tuple(CHANGE_NAMES)
 
 
 def events_to_report(frames: Frames, events: pd.DataFrame | None = None) -> pd.DataFrame:
-    """Return *events*, by default those of *frames*, without confirmed failures to ignore.
+    """Return *events*, by default those of *frames*, without some confirmed failures.
 
-    These are known problems, and failing URLs of an ARK that works, or may work, at another URL.
+    Left out are those that are known problems, and those at one URL of an ARK that works, or was not judged, at
+    another URL.
     """
     events = frames.events if events is None else events
     fails = families(frames.verdicts["object"]).isin(PROBLEMS)
@@ -36,9 +37,10 @@ def events_to_report(frames: Frames, events: pd.DataFrame | None = None) -> pd.D
 
 
 def changes(frames: Frames) -> pd.DataFrame:
-    """Return one row per event and per new failure of an ARK at a URL, with its cause; the last failure if recovered.
+    """Return one row per event and per new failure of an ARK at a URL, with the cause of the failure.
 
-    Without a run to compare with there are events only.
+    For a recovered ARK, `failed_with` is its last failing outcome. Without a run to compare with, new failures are
+    unknown and there are rows of events only.
     """
     events = events_to_report(frames).merge(frames.verdicts[[*PAIR, "object"]], on=PAIR, how="left")
     failures = [new_failures(frames, frames.compared_run)] if frames.compared_run else []
@@ -53,10 +55,10 @@ def changes(frames: Frames) -> pd.DataFrame:
 
 
 def new_failures(frames: Frames, compared: Frames) -> pd.DataFrame:
-    """Return one row per URL of each ARK that fails and did not in the run *compared*, unless its failure is confirmed.
+    """Return one row per failing URL of each ARK that fails and did not fail in the run *compared*.
 
-    An ARK without a verdict that counts for *compared* is compared with its last verdict before. Known problems are
-    left out.
+    An ARK that has no verdict in *compared* is compared with its last verdict before. Confirmed failures and known
+    problems are left out.
     """
     earlier_verdicts = frames.history[frames.history["started_at"].le(compared.run["started_at"].max())]
     earlier_verdicts = earlier_verdicts[~earlier_verdicts["ark_id"].isin(compared.verdicts["ark_id"])]

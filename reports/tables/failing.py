@@ -62,7 +62,7 @@ def diagnosed_failures(frames: Frames) -> pd.DataFrame:
 
 
 def _main_causes(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return one row per ARK: the cause at the URL with its best outcome, which is the cause at all its URLs."""
+    """Return one row per ARK with the cause to show at all its URLs: that at the URL with the best outcome."""
     ranked_rows = in_order(rows.astype({"object": BEST_OBJECT}), "object", "request_url")
     return ranked_rows.drop_duplicates("ark_id")[["ark_id", *_CAUSE_COLUMNS]]
 
@@ -93,9 +93,9 @@ def _judged_verdicts(frames: Frames) -> pd.DataFrame:
 
 
 def _lasting_detours(frames: Frames) -> pd.DataFrame:
-    """Return the ARKs and URLs that worked only elsewhere over as many checks and days as confirm a failure.
+    """Return the ARKs and URLs whose outcome was ``works-elsewhere`` for as many checks and days as confirm a failure.
 
-    A run that another is compared with has no timeline, so the result is empty.
+    The result is empty if *frames* has no timeline, as for a run that another is compared with.
     """
     timeline = frames.timeline
     checks = timeline.checks
@@ -168,7 +168,10 @@ def _beginnings(ark: Ark) -> Iterator[str]:
 
 
 def _longer_ark(ark: str, sorted_arks: Sequence[str]) -> str | None:
-    """Return the only one of *sorted_arks* that continues *ark* inside its name; None without any or with several."""
+    """Return the one of *sorted_arks* that is *ark* with more characters of the name, not with a qualifier.
+
+    None if there is no such ARK, or more than one.
+    """
     longer_arks: list[str] = []
     for index in range(bisect_left(sorted_arks, ark), len(sorted_arks)):
         candidate = sorted_arks[index]

@@ -78,7 +78,7 @@ def _by_naan_and_document(frames: Frames, choice: Choice) -> Frames:
 
 
 def _limit_inventory(frames: Frames, is_in_part: pd.Series) -> Frames:
-    """Return *frames* with `is_chosen` of the inventory limited to *is_in_part*; all lines stay, to find extra ARKs."""
+    """Return *frames* with `is_chosen` False for the rows of the inventory outside *is_in_part*; no row is removed."""
     is_chosen = frames.inventory["is_chosen"] & is_in_part
     return replace(frames, inventory=frames.inventory.assign(is_chosen=is_chosen))
 

@@ -19,7 +19,7 @@ def with_known(frames: Frames, places: pd.DataFrame) -> pd.DataFrame:
 
 
 def without_known(frames: Frames, rows: pd.DataFrame) -> pd.DataFrame:
-    """Return *rows* without those whose ARK and URL are in `known_pairs`."""
+    """Return *rows* without those about an ARK and URL that are a known problem in every citing document."""
     return rows[~is_among(rows, known_pairs(frames))]
 
 

@@ -56,7 +56,7 @@ class News:
     is_unread: bool = False
     """True if this run could read no document."""
     is_clear: bool = False
-    """True if ARKs work, and none fails, gives no answer, or is unchecked after a failure."""
+    """True if at least one ARK works and none fails, gives no answer, or failed before without a check in this run."""
 
 
 def could_read_nothing(frames: Frames) -> bool:

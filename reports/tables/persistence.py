@@ -80,7 +80,10 @@ _FOLLOWED = (ArkState.HEALTHY, ArkState.FLAPPING, ArkState.FAILING, ArkState.CON
 
 @lru_cache(maxsize=2)
 def conclusive_checks(timeline: Timeline) -> pd.DataFrame:
-    """Return the conclusive checks with `works` (else a strike), `at`, and `spell`: the number of successes so far."""
+    """Return the checks that either work or are a strike, with the columns `works`, `at` and `spell`.
+
+    `spell` is the number of successes of the pair so far, so that successive failures have the same number.
+    """
     check_families = families(timeline.checks["object"])
     works = check_families.eq(Family.WORKS)
     strikes = check_families.isin([Family.FAILS, Family.UNREACHABLE]) & ~timeline.checks["is_suspect"]
@@ -90,7 +93,10 @@ def conclusive_checks(timeline: Timeline) -> pd.DataFrame:
 
 @lru_cache(maxsize=2)
 def failure_spells(timeline: Timeline) -> pd.DataFrame:
-    """Return one row per pair and spell of failures: first and last strike, number of strikes, recovery, `confirmed`."""
+    """Return one row per pair and spell, an unbroken series of failures.
+
+    The columns have the first and last strike, their number, the time of recovery if any, and `confirmed`.
+    """
     checks = conclusive_checks(timeline)
     spell_key = ["pair", "spell"]
     failures = checks[~checks["works"]].groupby(spell_key, as_index=False)
@@ -105,7 +111,7 @@ def failure_spells(timeline: Timeline) -> pd.DataFrame:
 def link_lifetimes(timeline: Timeline) -> pd.DataFrame:
     """Return one row per pair that ever worked: days from its first success to its death, or to its last success.
 
-    A pair dies with the first strike of its first confirmed spell; later checks count as recovery only.
+    A pair dies with the first strike of its first confirmed spell after a success. Later checks do not count.
     """
     checks = conclusive_checks(timeline)
     deaths = failure_spells(timeline).query("confirmed and spell > 0").groupby("pair")["first_at"].min()

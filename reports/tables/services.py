@@ -16,7 +16,7 @@ LEVELS = VOCABULARY["level"]
 
 
 def services(frames: Frames) -> pd.DataFrame:
-    """Return the rows of `_answers`, then those of `_levels`."""
+    """Return one row per service and answer, then one row per number of provided services."""
     return pd.concat([_answers(frames), _levels(frames)], ignore_index=True)
 
 

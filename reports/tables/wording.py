@@ -127,7 +127,9 @@ TOKENS = tuple(dict.fromkeys(token for tokens in SEVERITY.values() for token in 
 
 
 def reached_tokens(fail_on: Iterable[str], occurring: Iterable[str]) -> list[str]:
-    """Return the distinct tokens in *occurring* at least as serious as a token of the same kind in *fail_on*, in order.
+    """Return the distinct tokens of *occurring*, in order, that reach a limit in *fail_on*.
+
+    A token reaches a limit if it is of the same kind, such as an outcome or a state, and at least as serious.
 
     >>> reached_tokens(["dns"], ["resolved", "broken"]), reached_tokens(["confirmed-broken"], ["broken"])
     (['broken'], [])

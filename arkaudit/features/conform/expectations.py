@@ -85,7 +85,7 @@ class Answers:
         return judge({question: self[question] for question in questions}, context=context)
 
     def judge_likeness(self, question: Question) -> Finding:
-        """Return the finding whether another form of the ARK, that of *question*, is answered like the ARK itself."""
+        """Return the finding on whether the ARK in the form of *question*, such as with a hyphen, is answered like the ARK."""
         object_answer, form_answer = self[Question.OBJECT], self[question]
         form = question if question in NOT_EQUAL else Question.EXTRA_HYPHEN
         spelling_finding = judge_form(
@@ -122,7 +122,7 @@ def _status(answer: AnswerFacts) -> str:
 
 
 def _no_answer(answer: AnswerFacts) -> Finding | None:
-    """Return the finding for a missing answer, or for an answer that refuses programs; None for other answers."""
+    """Return a finding without judgement if *answer* is missing or refuses programs; None for other answers."""
     if not answer.is_answered and answer.end is not ChainEnd.NON_WEB:
         return Finding(None, _status(answer))
     if answer.refuses_access:
@@ -249,7 +249,10 @@ def _redirects(answer: AnswerFacts) -> list[Hop]:
 
 
 def _for_redirects(function: Callable[[Sequence[Hop]], Finding], question: Question = Question.OBJECT) -> Expectation:
-    """Return the expectation that calls *function* with the redirects of *question*; None without redirects."""
+    """Return the expectation that calls *function* with the redirects in the answer to *question*.
+
+    Without redirects, `is_met` is None.
+    """
 
     def judge_answers(answers: Answers) -> Finding:
         answer = answers[question]
@@ -311,7 +314,10 @@ def expect_description(answers: Answers, answer: AnswerFacts) -> Finding:
 
 
 def _record(answers: Answers) -> Mapping[str, str]:
-    """Return labels and values of the record at ?info; of an ERC, those of its first story; empty without a record."""
+    """Return labels and values of the metadata at ?info; empty without metadata.
+
+    Of an ERC with the story ``erc``, only the values of this story.
+    """
     record = answers[Question.INFO].record or {}
     return record.get("erc") or {key: value for story in record.values() for key, value in story.items()}
 

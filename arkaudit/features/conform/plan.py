@@ -113,7 +113,9 @@ def probes(resolver: str, written_ark: NamedArk, *, is_gone: bool = False, is_ow
 
 
 def _spellings(as_written: str) -> Iterator[tuple[Question, str]]:
-    """Yield other spellings of an ARK with their questions; all mean the same ARK, except the name in the other case.
+    """Yield other spellings of an ARK with their questions.
+
+    All are spellings of the same ARK, except that with the name in the other case.
 
     >>> dict(_spellings("ark:/12x45/b-7.pdf"))[Question.OTHER_CASE]
     'ark:/12x45/B-7.pdf'

@@ -117,7 +117,10 @@ class ConformanceTest:
     questions: frozenset[Question] = frozenset()
 
     def in_other_form(self, observations: Iterable[Observation]) -> list[Probe]:
-        """Return the probes, with the other form of the label, of ARKs that the resolver resolves only in this form."""
+        """Return probes for the ARKs that, by *observations*, the resolver resolves only in the other form of the label.
+
+        These probes use that form, ``ark:`` instead of ``ark:/`` or the reverse.
+        """
         facts_by_question = {
             (answer.request_url, answer.question): AnswerFacts.from_observation(answer) for answer in observations
         }

@@ -46,7 +46,7 @@ class ConformanceReport:
 
     @property
     def no_answer_reason(self) -> str | None:
-        """The reason why the resolver answered no request or refused all; None if it answered any."""
+        """The reason why the resolver answered no request or refused all; None if it answered at least one."""
         answers = [AnswerFacts.from_observation(answer) for result in self.results for answer in result.observations]
         if not answers or any(answer.is_answered and not answer.refuses_access for answer in answers):
             return None

@@ -216,7 +216,10 @@ def compare(
 
 
 def no_comparison_reason(comparisons: Sequence[Comparison]) -> str | None:
-    """Return both answers for the first ARK, in words, if no ARK could be compared; else None."""
+    """Return a message with both answers for the first ARK if no ARK could be compared.
+
+    None if an ARK could be compared, or if there is no ARK.
+    """
     if not comparisons or any(row.subject != NOT_COMPARED for row in comparisons):
         return None
     return f"{comparisons[0].ark}: {comparisons[0].old} by the old resolver, {comparisons[0].new} by the new one"

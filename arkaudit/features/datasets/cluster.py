@@ -83,7 +83,7 @@ def local_client(workers: int) -> Iterator[Client]:
 
 
 def dask_setup(_: object) -> None:
-    """Ignore Ctrl-C in a local worker, because it is meant for the driver. Dask calls this function by its name."""
+    """Ignore Ctrl-C in a local worker; the process that started it handles it. Dask calls this function by its name."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 

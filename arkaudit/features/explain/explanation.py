@@ -160,9 +160,9 @@ def explanation(
 ) -> list[dict[str, Any]]:
     """Return the explanation of *verdict* from the observations that it rests on, as JSON values.
 
-    *advice* has the sentences of a report about its failure, which replace those by the outcome alone.
+    *advice* has a report's sentences about the failure. They replace the general sentences about its outcome.
 
-    The first is ``{"short": …}``, the short verdict. `Step`s follow in order of time, then ``{"conclusion": …}`` for each
+    The first value is ``{"short": …}``, the short verdict. `Step`s follow by time, then ``{"conclusion": …}`` for each
     service and about other facts. If the answers exceed the limit of CPU time, steps and other facts are left out.
     """
     family_name = FAMILY_NAMES[FAMILY_OF[verdict.object.outcome]].capitalize()
@@ -310,7 +310,7 @@ def lines(row: Row, width: int) -> Iterator[str]:
 
 
 def _time_words(at: str | None) -> str:
-    """Return the time before the URL of a step, to a second; empty without a time, or if a store has a malformed one.
+    """Return *at* (ISO 8601), to the second, as the text before the URL of a step; empty for None or a malformed time.
 
     >>> _time_words("2026-11-30T20:27:14.482Z")
     '2026-11-30 20:27:14 UTC: '

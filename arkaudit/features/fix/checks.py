@@ -32,10 +32,10 @@ _PROBLEM_OUTCOMES = [outcome for outcome in ObjectOutcome if outcome.family in (
 
 
 def lasting_address(checks: Sequence[Check], policy: StatusPolicy) -> str | None:
-    """Return the address that the last of *checks* agree on, or None.
+    """Return the address (URL) in the last of *checks* if enough checks before it have the same one; else None.
 
-    *checks* are those of one ARK at one URL, by time. As many must agree, over as many days, as confirm a failure by
-    *policy*.
+    *checks* are those of one ARK at one URL, oldest first. As many must agree, over as many days, as confirm a failure
+    by *policy*.
 
     >>> week = [(datetime(2026, 11, day), "https://n2t.net/") for day in (1, 4, 8)]
     >>> lasting_address(week, StatusPolicy()), lasting_address(week[:2], StatusPolicy())
@@ -61,7 +61,10 @@ class Checks:
     """Hosts that the user allows in corrections, in addition to those that the registry has for a NAAN."""
 
     def corrections_of(self, mention: Mention, earlier_correction: Correction | None) -> Iterator[Correction]:
-        """Yield the corrections of a mention that rest on checks, of its text after *earlier_correction*, if any."""
+        """Yield the corrections of *mention* that rest on checks.
+
+        They correct its text after *earlier_correction*, or as written if this is None.
+        """
         # In the query of another URL, a correction would have to be encoded, too.
         if "percent-encoding" in mention.repairs:
             return

@@ -83,7 +83,7 @@ def form_of(name: str, file_format: str) -> Form:
 
 
 def _file_refusal(text: str, form: Form) -> str:
-    """Return the reason why no part of a text is corrected; empty if parts may be."""
+    """Return the reason why no part of *text* may be corrected; empty if some parts may be."""
     if any(signature in text for signature in _SIGNATURES):
         return "it is signed"
     patterns = _NO_PROSE.items() if form.format is Format.PLAIN else ()
@@ -91,7 +91,9 @@ def _file_refusal(text: str, form: Form) -> str:
 
 
 def seals_in(names: Collection[str]) -> Mapping[str | None, str]:
-    """Return signatures and checksums among the *names* in a folder, by the file that they verify; None for all files.
+    """Return the signatures and checksums among the *names* in a folder, by the name of the file that they verify.
+
+    The key None has one that may verify any file of the folder.
 
     >>> seals_in(["a", "a.sig", "b", "b.md5"]), seals_in(["SHA256SUMS"]), seals_in(["a", "c.md5"])
     ({'a': 'a.sig', 'b': 'b.md5'}, {None: 'SHA256SUMS'}, {None: 'c.md5'})

@@ -67,7 +67,7 @@ class IssueSection:
     def find(cls, body: str, audit: str) -> IssueSection | None:
         """Return the part about *audit* in *body*, the text of an issue, or None.
 
-        If its end mark was deleted, the part is only the begin mark, so that all text after it stays.
+        If people deleted the mark at its end, the part is only the mark at its beginning, so that all text after it stays.
         """
         begin_mark = next((mark for mark in _BEGIN.finditer(body) if mark["audit"] == quote(audit, safe="")), None)
         if begin_mark is None:
@@ -141,7 +141,7 @@ class _Tracker:
         self._number = "number" if is_github else "iid"
 
     def find(self, audit: str) -> LivingIssue | None:
-        """Return the oldest issue about *audit* that the account of the token opened, or None."""
+        """Return the oldest issue about *audit* that was opened by the account of the token, or None."""
         account = self._account()
         for row in self._issues():
             author = row.get(self._author)

@@ -280,7 +280,7 @@ class PageRenderer:
     async def observe(self, observation: Observation, response: Response, stopped: asyncio.Event) -> Observation | None:
         """Return *observation* with the content of the rendered page; None if *stopped* is set before.
 
-        Observations of other documents are returned unchanged. A control's page is rendered twice: if the renderings
+        Observations of other documents are returned unchanged. A control's page is rendered twice. If the renderings
         differ, a difference to another page proves nothing.
         """
         is_page = (

@@ -178,7 +178,10 @@ class PageVisit:
         return ShownPage(rendering, html, tuple(self._documents)), is_stuck
 
     async def _visit(self, context: BrowserContext) -> str:
-        """Open the page and return its HTML once two looks at it are alike. Raises `PageFault`."""
+        """Open the page, read it repeatedly, and return its HTML once two successive readings are alike.
+
+        Raises `PageFault` if they still differ after `LOOKS` readings, or if the page can't be shown.
+        """
         await context.add_init_script(_PREPARATION)
         await context.route("**/*", self._on_request)
         await context.route_web_socket(re.compile(".*"), self._refuse_socket)
@@ -204,7 +207,10 @@ class PageVisit:
         raise PageFault("its content keeps changing")
 
     async def _has_ended(self, browser: Browser) -> bool:
-        """Return True if *browser* has ended, after at most `ENDING_S`: its pages close before its end is noticed."""
+        """Return True if *browser* has ended.
+
+        If the page is closed, wait at most `ENDING_S` for that, because the end of a browser is noticed later.
+        """
         deadline = asyncio.get_running_loop().time() + (ENDING_S if self._is_closed else 0)
         while browser.is_connected() and asyncio.get_running_loop().time() < deadline:
             await asyncio.sleep(_LOOK_S)
@@ -230,7 +236,10 @@ class PageVisit:
         await self._clock.send("Emulation.setVirtualTimePolicy", policy)
 
     async def _wait_for_end(self) -> None:
-        """Wait until the page's clock has run down without open requests. Only the page's own time is limited."""
+        """Wait until the page's clock has run down and no request is open.
+
+        Raises `PageFault` if the page crashes, closes or takes too long. Time spent on open requests does not count.
+        """
         loop = asyncio.get_running_loop()
         seconds_left, visits = self._limits.seconds, self._visits
         while not self._is_over.is_set() or self._pending or self._is_arriving:
