@@ -6,7 +6,7 @@ A control is a request for a name that can't exist, at the same resolver. An ans
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum, StrEnum
 from functools import cached_property
@@ -125,7 +125,7 @@ class ObjectFacts:
         if not control.is_success:
             if control.outcome not in _REFUSED:
                 return ControlContrast.NOTHING
-            if self._shows_page_of(control):
+            if self._shares_text(control, lambda page: page.text or ""):
                 return ControlContrast.THE_SAME
             return ControlContrast.REFUSED_THERE if self._reaches(control) else ControlContrast.REFUSED_BEFORE
         if self._is_answered_alike(control):
@@ -142,26 +142,22 @@ class ObjectFacts:
         is_own = not has_nothing_of_its_own(answer, controls, self.further_answers)
         return ControlContrast.ANOTHER if is_own else ControlContrast.NO_OTHER
 
-    def _shows_page_of(self, refusal: AnswerFacts) -> bool:
-        """Return True if the text of the page differs from that of *refusal*, the control's answer, at most in the name.
+    def _shares_text(self, control: AnswerFacts, text_of: Callable[[AnswerFacts], str]) -> bool:
+        """Return True if *text_of* the page and of the *control*'s page differ at most in the name.
 
         False for a text of a few letters.
         """
-        own_text, refusal_text = (
-            (page.text or "").replace(last_part(page.asked_url), "") for page in (self.answer, refusal)
+        own_text, control_text = (
+            text_of(page).replace(last_part(page.asked_url), "") for page in (self.answer, control)
         )
-        return own_text == refusal_text and self.answer.words.says_other(own_text)
+        return own_text == control_text and self.answer.words.says_other(own_text)
 
     @property
     def has_body_for_missing_names(self) -> bool:
         """True if a page of text alone and the page that refuses a name that can't exist differ at most in title and name."""
-        control = self.control
-        if control is None or not self._is_text_beside_refusal:
+        if self.control is None or not self._is_text_beside_refusal:
             return False
-        body, control_body = (
-            page.words.body.replace(last_part(page.asked_url), "").strip() for page in (self.answer, control)
-        )
-        return body == control_body and self.answer.words.says_other(body)
+        return self._shares_text(self.control, lambda page: page.words.body.strip())
 
     @property
     def _is_text_beside_refusal(self) -> bool:
@@ -217,9 +213,9 @@ class ObjectFacts:
         the first one counts. It needs another object with the same final URL, or a log-in page for the object.
         """
         answer = self.answer
-        wall_answer = equal_control(answer, self.changed_controls)
-        if wall_answer is not None:
-            return wall_answer
+        equal_answer = equal_control(answer, self.changed_controls)
+        if equal_answer is not None:
+            return equal_answer
         if not self.neighbour_count and not answer.asks_to_log_in:
             return None
         has_usable_answer = any(
@@ -387,7 +383,7 @@ class ObjectFacts:
 
     @cached_property
     def only_absence(self) -> str | None:
-        """The phrase by which the title or the first statement of the page reports an absence, or None.
+        """The phrase in the title or the first statement of the page that reports an absence, or None.
 
         A title such as "404" may be that of an object. It is skipped if the control is refused or gets another page,
         and the text has more than the title.
