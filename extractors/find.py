@@ -328,7 +328,7 @@ _FINAL_REASONS = frozenset({Reason.ENDS_BEFORE_IDENTIFIER, Reason.ENDS_BEFORE_OT
 
 @dataclass(frozen=True, slots=True)
 class UnresolvedMention:
-    """A mention that was not certain, with the text and links from which it can be decided again."""
+    """A mention that was not certain, with the text and links that are needed to decide it again."""
 
     index: int
     """Its index among the mentions of its document."""

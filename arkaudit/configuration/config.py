@@ -68,7 +68,7 @@ class Config(Settings):
 
     @property
     def status_policy(self) -> StatusPolicy:
-        """The rules by which a failure is confirmed."""
+        """The numbers of failures and days that confirm a failure."""
         return StatusPolicy(strikes=self.recheck.strikes, days=self.recheck.strike_days)
 
     @property

@@ -465,7 +465,7 @@ def _values(label: str, value: str) -> tuple[Value, ...]:
 
 
 def _without_repeats(kind: str, elements: Iterable[Element]) -> Segment:
-    """Return the story *kind* with *elements*, in which elements with the same label are one, with all values."""
+    """Return the story *kind* with *elements*: values by label. The values of a repeated label are joined."""
     merged: dict[str, Element] = {}
     for element in elements:
         previous_element = merged.get(element.label)

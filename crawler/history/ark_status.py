@@ -296,7 +296,7 @@ class StatusPolicy:
     turns: int = 4
     """The number of changes between working and failing within `turn_days` that make an ARK flapping."""
     turn_days: float = 60.0
-    """The number of days before a check in which changes between working and failing are counted."""
+    """Number of days before a check. Changes between working and failing count in these days."""
     likeness: float = 0.3
     """A text has changed if it shares less than this part of its phrases (0 to 1) with its earlier version."""
 

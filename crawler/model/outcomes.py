@@ -24,7 +24,7 @@ class ObjectOutcome(StrEnum):
     """The outcome of the request for the object itself."""
 
     family: Family
-    """The family in which it is counted, such as `Family.UNREACHABLE` for an outage."""
+    """The family that counts it, such as `Family.UNREACHABLE` for an outage."""
 
     def __new__(cls, token: str, family: Family = Family.NOT_JUDGED) -> Self:
         """Return an outcome with its token and family."""

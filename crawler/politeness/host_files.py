@@ -153,6 +153,7 @@ class HostFiles:
         If the lock has lasted longer than any request, that audit is taken for suspended, and the result is a lease.
         """
         locked_since = self._locked_since.setdefault(host, now)
+        # That audit writes its state only after it got the lock. Until then the file is empty, or its state is old.
         if os.fstat(descriptor).st_size == 0:
             return HostWait(POLL_S)
         started_at = _read_state(descriptor, now).started_at

@@ -181,7 +181,7 @@ class Pace:
         return max(self.last_start + self.gap_s - now, self.open_again_at - now, 0.0)
 
     def pause_s(self, now: float) -> float:
-        """Return the seconds from *now* for which other audits should not ask this host; 0 without a reason to wait."""
+        """Return how many seconds from *now* other audits should not ask this host; 0 without a reason to wait."""
         return max(self.open_again_at - now, self.last_start + self.slowed_s - now if self.slowed_s else 0.0, 0.0)
 
     # -- events

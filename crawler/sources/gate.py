@@ -133,7 +133,7 @@ class GateResult:
     """In order, without duplicates; some may be known already."""
     findings: tuple[Finding, ...] = ()
     listed: str | None = None
-    """A digest of the items that a source lists, by which loops are recognized, also after a restart; or None."""
+    """A digest of the items that a source lists, or None. It shows a loop of sources, also after a restart."""
     outlinks: tuple[Outlinks, ...] = ()
     """All followed links, also those to recorded documents, which *new_requests* omits."""
 

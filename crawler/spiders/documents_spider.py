@@ -484,7 +484,10 @@ class DocumentsSpider(AuditSpider):
 
 
 def _with_links(record: DocumentRecord, gate_result: GateResult, canonical: str) -> DocumentRecord:
-    """Return *record* with links and findings of *gate_result*; it completes the frontier entry *canonical*."""
+    """Return *record* with the links and findings of *gate_result*.
+
+    Storing this record also completes the entry of *canonical*, the document's URL, in the frontier.
+    """
     findings = (*record.findings, *gate_result.findings)
     return replace(
         record,

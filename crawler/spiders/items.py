@@ -35,7 +35,7 @@ class Citation:
     confidence: str = ""
     """``certain``, ``likely`` or ``ambiguous``."""
     reason: str = ""
-    """The rule by which the least certain decision about the mention was made."""
+    """The rule of the least certain decision about the mention."""
     repairs: Sequence[str] = field(default_factory=list)
     alternatives: Sequence[str] = field(default_factory=list)
     """Normal forms of other ARKs that the mention may mean."""

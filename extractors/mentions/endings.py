@@ -519,9 +519,9 @@ def row_at_sign(block: Block, text: str, pos: int) -> tuple[Ending, int] | None:
 
 
 def start_of_no_ark(block: Block, text: str, start: int) -> int | None:
-    """Return the offset of the first match of a `NO_ARK` row in a marked *text*, from its first mark at *start* on.
+    """Return the offset in *text* where the first row of `ENDINGS` with the effect `NO_ARK` matches, or None.
 
-    None if no such row matches in the ARK or directly after it.
+    In *text*, ``⟨`` at *start* and ``⟩`` enclose the ARK. A match must begin in the ARK or directly after it.
     """
     mark_end = text.index("⟩", start)
     for row in ENDINGS:

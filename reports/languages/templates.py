@@ -40,7 +40,7 @@ def template(name: str, package: str) -> Template:
 
 
 def words_of(language: Language) -> dict[str, Any]:
-    """Return the functions, such as ``gettext``, by which a template translates its sentences, by name."""
+    """Return the functions of a template for translations, such as ``gettext``, by name."""
     names = ("gettext", "ngettext", "pgettext", "npgettext")
     return {"language": language, **{name: getattr(language, name) for name in names}}
 

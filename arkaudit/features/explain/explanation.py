@@ -83,7 +83,7 @@ class Step:
     asked: str
     url: str
     at: str | None
-    """The time of the first answer or failure, ISO 8601 in UTC, by which its operator finds it in a log; None if unasked."""
+    """The time of the first answer or failure, ISO 8601 in UTC; None without any request. Operators look for it in their logs."""
     came: tuple[str, ...]
     means: str
 

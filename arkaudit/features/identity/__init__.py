@@ -28,7 +28,7 @@ def settings() -> Mapping[str, type[Section]]:
 
 @hookimpl
 def scrapy_settings(config: Config) -> Mapping[str, object]:
-    """Return the signer of requests, if one is configured."""
+    """Return the Scrapy setting with the signer of requests; empty if no identity is configured."""
     from arkaudit.features.identity.section import Identity
 
     identity = config.section(Identity)
