@@ -6,7 +6,9 @@ from collections.abc import Iterator, Mapping
 from itertools import groupby
 from typing import Any
 
+from crawler.answers.facts import UNKNOWN_STATUSES
 from crawler.model.observations import FAMILY_OF, CommitmentOutcome, MetadataOutcome, ObjectOutcome
+from crawler.model.resolving import statuses_in_words
 from crawler.verdicts.access import OBJECT_RULES, WORTH
 from crawler.verdicts.commitment import COMMITMENT_RULES
 from crawler.verdicts.controls import CONTROL_RULES
@@ -153,7 +155,8 @@ def _worth() -> Iterator[str]:
         "host that answers for the object, or by a resolver on the way. *Nothing* is a control without an answer. A sign "
         "of absence is a title, a beginning of the text, or an address at the end of the chain that reports that nothing "
         "was found; a title of this kind that is all of the text counts twice. Other signs are the page of an idle host, "
-        "an error record, and the home page of a site at the end of the chain.\n"
+        "an error record, the home page of a site at the end of the chain, and a page of text alone, without a "
+        f"description, that the control gets with {statuses_in_words(UNKNOWN_STATUSES)}.\n"
     )
     columns = [f"{signs.name.lower()}, {_OWN_PAGE[is_particular]}" for signs, is_particular in _COLUMNS]
     yield f"| the control's reply | {' | '.join(columns)} |\n|{'---|' * (len(columns) + 1)}"
